@@ -1,0 +1,57 @@
+# `make` prints the targets. `make check` is exactly CI.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+# Linters are pinned in a module of their own, so that they are no dependency of
+# ours.
+TOOL := go tool -modfile=tools/go.mod
+
+.PHONY: help
+help: ## print this help
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: ## show the queue at work, on a Redis of its own
+	@scripts/demo.sh
+
+.PHONY: test
+test: ## run the tests with the race detector (installs redis-server if needed)
+	@scripts/install-redis.sh
+	go test -race ./...
+
+.PHONY: check
+check: fmt-check vet lint tidy-check compile test ## all that CI runs
+
+.PHONY: fmt
+fmt: ## format the Go code
+	$(TOOL) gofumpt -w .
+
+.PHONY: lint
+lint: ## run the linters
+	$(TOOL) golangci-lint run ./...
+
+.PHONY: build
+build: ## build bin/waybill
+	go build -o bin/waybill ./cmd/waybill
+
+.PHONY: fmt-check
+fmt-check:
+	@unformatted=$$($(TOOL) gofumpt -l .); \
+	if [[ -n $$unformatted ]]; then \
+	  echo "not formatted (make fmt mends it):" >&2; echo "$$unformatted" >&2; exit 1; \
+	fi
+
+.PHONY: vet
+vet:
+	go vet ./...
+
+.PHONY: tidy-check
+tidy-check:
+	go mod tidy -diff
+
+.PHONY: compile
+compile:
+	go build ./...
