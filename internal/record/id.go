@@ -1,0 +1,41 @@
+package record
+
+import (
+	"crypto/rand"
+	"time"
+)
+
+const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+// idTime is how many characters of a generated ID tell the second it was made.
+const idTime = 6
+
+// NewID makes a job ID: 20 characters of base 62, of which the first six are the second
+// (so IDs sort by age, to the second) and fourteen are random, 83 bits.
+func NewID(now time.Time) string {
+	id := make([]byte, idTime, 20)
+	for i, s := idTime-1, now.Unix(); i >= 0; i, s = i-1, s/62 {
+		id[i] = base62[s%62]
+	}
+	return string(appendRandom(id, 14))
+}
+
+// NewWorkerID makes the name of a worker process in a queue: 22 characters of base 62,
+// 130 random bits, so that no other process ever holds its tokens.
+func NewWorkerID() string { return string(appendRandom(nil, 22)) }
+
+func appendRandom(b []byte, n int) []byte {
+	var raw [64]byte
+	for n > 0 {
+		_, _ = rand.Read(raw[:]) // never fails: documented since Go 1.24
+		for _, c := range raw {
+			if c >= 248 { // 4 * 62: what is above would make some characters likelier
+				continue
+			}
+			if b, n = append(b, base62[c%62]), n-1; n == 0 {
+				break
+			}
+		}
+	}
+	return b
+}
