@@ -1,0 +1,113 @@
+package store
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/record"
+)
+
+// Add is one job to enqueue. It has been checked.
+type Add struct {
+	ID       string
+	Priority int
+	LIFO     bool
+	Job      record.Job
+}
+
+// Enqueued is what became of one job: its outcome, or an error where there was no answer.
+type Enqueued struct {
+	Outcome Outcome
+	Depth   int64 // live jobs when the queue was found full
+	// Capacity of the queue; -1 where it has none.
+	Capacity int64
+	Err      error // wraps ErrUnavailable, ErrUnknown or ErrNewer
+}
+
+// Outcome is the word in which the enqueue script answers.
+type Outcome string
+
+// Outcomes of an enqueue.
+const (
+	Accepted  Outcome = "accepted"
+	Spilled   Outcome = "spilled"
+	Duplicate Outcome = "duplicate"
+	Conflict  Outcome = "conflict"
+	Full      Outcome = "full"
+)
+
+// Enqueue adds jobs, each once, in order. It always returns one answer a job.
+func (q *Queue) Enqueue(ctx context.Context, jobs []Add, spill bool) []Enqueued {
+	out := make([]Enqueued, len(jobs))
+	blobs := make([][]byte, len(jobs))
+	for i := range jobs {
+		blobs[i] = jobs[i].Job.Blob()
+	}
+	split(len(jobs), func(i int) int { return len(blobs[i]) }, func(from, to int) {
+		q.enqueue(ctx, jobs[from:to], blobs[from:to], spill, out[from:to])
+	})
+	return out
+}
+
+func (q *Queue) enqueue(ctx context.Context, jobs []Add, blobs [][]byte, spill bool, out []Enqueued) {
+	args := make([]any, 1, 1+4*len(jobs))
+	args[0] = "reject"
+	if spill {
+		args[0] = "spill"
+	}
+	for i, j := range jobs {
+		args = append(args, j.ID, record.Order(j.Priority, j.LIFO), delay(j.Job), blobs[i])
+	}
+	reply, unsure, err := q.call(ctx, "enqueue", args...)
+	var said []string
+	if err == nil {
+		said, err = words(reply, 3, len(jobs))
+	}
+	for i := range out {
+		if err != nil {
+			out[i].Err = err
+			continue
+		}
+		out[i] = answer(said[i], reply)
+		if unsure && out[i].Outcome == Duplicate && !jobs[i].Job.Named {
+			out[i].Outcome = Accepted // by an earlier try of this call: nobody else has this ID
+		}
+	}
+}
+
+func answer(word string, reply []any) Enqueued {
+	if word == "newer" {
+		return Enqueued{Err: ErrNewer}
+	}
+	e := Enqueued{Outcome: Outcome(word), Depth: number(reply[1]), Capacity: -1}
+	if c := text(reply[2]); c != "" {
+		e.Capacity = number(c)
+	}
+	return e
+}
+
+func delay(j record.Job) string {
+	if !j.At.IsZero() {
+		return "@" + strconv.FormatInt(j.At.UnixMilli(), 10)
+	}
+	return milliseconds(j.Delay)
+}
+
+func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
+
+// split calls do for runs of items that keep within the bounds of one call.
+func split(n int, size func(int) int, do func(from, to int)) {
+	from, bytes := 0, 0
+	for i := range n {
+		s := size(i)
+		if i > from && (i-from == maxItems || bytes+s > maxBytes) {
+			do(from, i)
+			from, bytes = i, 0
+		}
+		bytes += s
+	}
+	if from < n {
+		do(from, n)
+	}
+}

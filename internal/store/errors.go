@@ -1,0 +1,83 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/waybillhq/waybill/internal/record"
+)
+
+// What became of a call that brought no answer.
+var (
+	// ErrUnavailable: Redis did not take the call; nothing happened. Ask again later.
+	ErrUnavailable = errors.New("redis unavailable: nothing happened")
+	// ErrUnknown: the call was sent and the answer did not come; it may have happened. Ask again
+	// with the same ID.
+	ErrUnknown = errors.New("outcome unknown: ask again with the same ID")
+	// ErrNewer: the job's record was written by a newer version of Waybill and is left alone.
+	ErrNewer = record.ErrNewer
+	// ErrNotFound: nothing is known of the job; it may have existed beyond retention and window.
+	ErrNotFound = errors.New("job not found")
+)
+
+// CallError is a call that brought no answer. It unwraps to ErrUnavailable or ErrUnknown, and
+// to what the client said.
+type CallError struct {
+	Verb  string // the script
+	Queue string
+	Kind  error // ErrUnavailable or ErrUnknown
+	Err   error // what the client said
+}
+
+func (e *CallError) Error() string {
+	return fmt.Sprintf("%s %q: %v: %v", e.Verb, e.Queue, e.Kind, e.Err)
+}
+
+// Unwrap gives both, for errors.Is and errors.As.
+func (e *CallError) Unwrap() []error { return []error{e.Kind, e.Err} }
+
+// untouched are the error codes with which a server refuses a call before anything ran.
+// Source: the order of checks in Redis 7.0's processCommand and script.c.
+var untouched = []string{
+	"NOSCRIPT", "MOVED", "ASK", "TRYAGAIN", "CLUSTERDOWN", "LOADING", "MASTERDOWN", "BUSY", "READONLY",
+	"NOREPLICAS", "MISCONF", "OOM", "NOAUTH", "WRONGPASS", "NOPERM", "UNBLOCKED", "EXECABORT",
+}
+
+// transient are those of them that pass by themselves.
+var transient = []string{"MOVED", "ASK", "TRYAGAIN", "CLUSTERDOWN", "LOADING", "MASTERDOWN", "BUSY", "READONLY", "NOREPLICAS"}
+
+// classify says whether a failed call may have happened, and whether it is worth another try now.
+func classify(err error) (kind error, again bool) {
+	var load *loadError
+	var reply redis.Error
+	var dial *net.OpError
+	switch {
+	case errors.As(err, &reply):
+		return classifyReply(reply.Error(), errors.As(err, &load))
+	case errors.Is(err, redis.ErrClosed), errors.Is(err, redis.ErrPoolTimeout), errors.Is(err, redis.ErrPoolExhausted):
+		return ErrUnavailable, false
+	case errors.As(err, &dial) && dial.Op == "dial", errors.As(err, &load):
+		return ErrUnavailable, true
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return ErrUnknown, false
+	}
+	return ErrUnknown, true
+}
+
+func classifyReply(msg string, loading bool) (kind error, again bool) {
+	code, _, _ := strings.Cut(msg, " ")
+	inside := strings.Contains(msg, "script: ") || strings.Contains(msg, "Error running script")
+	if strings.Contains(msg, "-OOM") || code == "OOM" { // enqueue's first write is the one refused
+		return ErrUnavailable, false
+	}
+	if slices.Contains(untouched, code) && !inside || loading {
+		return ErrUnavailable, slices.Contains(transient, code)
+	}
+	return ErrUnknown, false
+}

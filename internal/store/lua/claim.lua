@@ -1,0 +1,359 @@
+-- claim.lua makes work runnable and leases it. Any live worker so keeps the queue moving.
+-- ARGV: tag, worker, number of this claim, most jobs, lease in ms, may take a suspect (0 | 1),
+--       most bytes of records, kinds the worker knows ("*": every kind)...
+-- Reply: word, now, claimable elements left (ghosts included), time of the next event ("" where none is known),
+--        jobs of a newer format met, deadline of the leases, then three a job: element, counts, record.
+--        Word: ok | paused | again (this number was answered before: what it still holds) | late
+--        Counts: attempts failures crashes snoozes. The token is attempt-worker.number.
+-- Promise: a job taken is leased in the same step; a repeated claim takes nothing more.
+local WORKER, NUMBER, MOST, LEASE = ARGV[2], ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
+local MAY, BYTES = ARGV[6] == '1', tonumber(ARGV[7])
+local function token(attempt) return attempt .. '-' .. WORKER .. '.' .. NUMBER end
+
+local last = call('HGET', CLAIMS, WORKER)
+local known = last and tonumber(string.match(last, '^%d+')) or 0
+if tonumber(NUMBER) < known then return {'late', now, 0, '', 0, ''} end
+
+local function again()
+  local at = tonumber(string.match(last, '^%d+ (%d+)')) or now
+  local out = {'again', now, 0, '', 0, at + LEASE}
+  for el in string.gmatch(last, '\n([^\n]+)') do
+    local id = id_of(el)
+    local run = run_of(id)
+    local rec = call('MGET', record(id), META)[1]
+    if rec and run.outcome == 'active' and run.token == token(run.a) then
+      out[#out + 1] = el
+      out[#out + 1] = run.a .. ' ' .. run.f .. ' ' .. run.c .. ' ' .. run.s
+      out[#out + 1] = rec
+    end
+  end
+  return out
+end
+if tonumber(NUMBER) == known then return again() end
+
+local meta = call('HMGET', META, 'paused', 'crash_allowance', 'capacity', 'ghosts', 'kinds', 'created')
+local allowance = tonumber(meta[2] or 5) or math.huge -- "unlimited" forgives all
+local fresh = false -- suspects or parked jobs wait that some other worker may take
+
+-- Upkeep: whole moves, each bounded, each reading before it writes.
+
+-- take_back ends an attempt whose lease ran out: a crash.
+local function take_back(member)
+  local tok, el = string.match(member, '^(%S+) (.*)$')
+  local id = id_of(el)
+  local rec = call('MGET', record(id), META)[1]
+  local run = run_of(id)
+  if rec and string.byte(rec) ~= 49 then -- a newer format: left to workers that know it
+    call('ZADD', LEASES, now + 60000, member)
+    return
+  end
+  if not rec then
+    call('ZREM', LEASES, member)
+    clear({id})
+    count('orphans', 1)
+    return
+  end
+  local keep = string.sub(rec, 28, 40)
+  touch_outbox(keep)
+  call('ZREM', LEASES, member)
+  run.a, run.c = math.max(run.a, tonumber(string.match(tok, '^%d+')) or 0), run.c + 1
+  run.token = '!' .. tok -- no call can bring this token: what the attempt still says is stale
+  count('crashes', 1)
+  fault(id, '{"attempt":' .. run.a .. ',"at":' .. now .. ',"type":"crash","message":"worker lost","worker":"'
+    .. (string.match(tok, '%-(%w+)') or '') .. '"}')
+  if call('HEXISTS', CANCELS, id) == 1 then
+    finish(id, el, keep, 'cancelled', run, math.max(retention(rec), HOUR))
+  elseif run.c > allowance then
+    bury(id, el, keep, run)
+  else
+    save_run(id, run, 'lost')
+    if run.c > 1 then -- a suspect
+      call('ZADD', RETRY, now + math.min(math.random(math.max(LEASE, 1)) * 2 ^ (run.c - 2), HOUR), el)
+    else
+      place(el, true)
+    end
+  end
+end
+
+local function take_back_expired()
+  local far = now + HOUR -- the clock went back: a lease may end no later than this
+  for _, member in ipairs(call('ZRANGEBYSCORE', LEASES, '(' .. far, '+inf', 'LIMIT', 0, 100)) do
+    call('ZADD', LEASES, far, member)
+  end
+  for _, member in ipairs(call('ZRANGEBYSCORE', LEASES, '-inf', now, 'LIMIT', 0, 100)) do take_back(member) end
+end
+
+-- promote moves what is due to the claimable ones, jobs that crashed twice to the suspects.
+local function promote(key)
+  local els = call('ZRANGEBYSCORE', key, '-inf', now, 'LIMIT', 0, 100)
+  if #els == 0 then return end
+  local ids = {}
+  for i, el in ipairs(els) do ids[i] = id_of(el) end
+  local runs = call('HMGET', RUNS, unpack(ids))
+  call('ZREM', key, unpack(els))
+  for i, el in ipairs(els) do
+    local crashes = tonumber(string.match(runs[i] or '', '^%d+ %d+ (%d+)')) or 0
+    if crashes > 1 then
+      call('ZADD', SUSPECTS, now, el)
+      fresh = true
+    else
+      place(el)
+    end
+  end
+end
+
+-- due_of is the time at which a spilled job is due.
+local function due_of(start)
+  local line = string.match(start, '^([^\n]*)', 41) or ''
+  local at, delay = string.match(line, ' a(%x+)'), string.match(line, ' d(%x+)')
+  if at then return tonumber(at, 16) end
+  return (tonumber(string.sub(start, 17, 27), 16) or 0) + tonumber(delay or '0', 16)
+end
+
+-- readmit lets spilled jobs in, in their order, as far as there is room.
+local function readmit()
+  local room, capacity = 100, tonumber(meta[3])
+  local live = depth(meta[4]) - call('ZCARD', OVERFLOW)
+  if capacity then room = math.min(room, capacity - live) end
+  if room <= 0 then return end
+  local els, starts = call('ZRANGE', OVERFLOW, 0, room - 1), {}
+  for i, el in ipairs(els) do starts[i] = call('GETRANGE', record(id_of(el)), 0, 299) end
+  if #els == 0 then return end
+  call('ZREM', OVERFLOW, unpack(els))
+  for i, el in ipairs(els) do
+    local at = starts[i] ~= '' and due_of(starts[i]) or 0
+    if at > now then call('ZADD', DUE, at, el) else place(el) end
+  end
+  if capacity then raise(live + #els) end
+end
+
+-- sweep clears what ended jobs left whose retention is over.
+local function sweep()
+  local els = call('ZRANGEBYSCORE', DONE, '-inf', now, 'LIMIT', 0, 100)
+  if #els == 0 then return end
+  local mine, gone = own(els)
+  if #gone > 0 then call('ZREM', DONE, unpack(gone)) end
+  for _, job in ipairs(mine) do
+    call('UNLINK', record(job.id), result(job.id))
+    clear({job.id})
+  end
+end
+
+-- turn begins a new generation of the settled window when the current one is old or full.
+local function turn(name, first, second, span)
+  local m = call('HMGET', META, name, name .. '_at', 'window_' .. span[1], 'window_count')
+  local at = tonumber(m[2] or meta[6] or now)
+  local current = m[1] == '1' and second or first
+  local full = tonumber(m[4] or 1000000)
+  if now < at + tonumber(m[3] or span[2]) and not (full and call('HLEN', current) >= full) then return end
+  call('UNLINK', m[1] == '1' and first or second)
+  call('HSET', META, name, m[1] == '1' and '0' or '1', name .. '_at', math.max(at, now), name .. '_before', at)
+end
+
+-- retire forgets workers that have not claimed for an hour.
+local function retire()
+  local some, old = call('HRANDFIELD', CLAIMS, 16, 'WITHVALUES'), {}
+  for i = 1, #some, 2 do
+    local at = tonumber(string.match(some[i + 1], '^%d+ (%d+)')) or 0
+    if at < now - HOUR and some[i] ~= WORKER then old[#old + 1] = some[i] end
+  end
+  if #old > 0 then call('HDEL', CLAIMS, unpack(old)) end
+end
+
+math.randomseed(time[2] + tonumber(NUMBER))
+take_back_expired()
+if call('EXISTS', DUE, RETRY, OVERFLOW, DONE, DEAD) > 0 then
+  promote(DUE)
+  promote(RETRY)
+  if call('EXISTS', OVERFLOW) == 1 then readmit() end
+  sweep()
+  cut(200)
+end
+if meta[6] then
+  turn('gen', GEN0, GEN1, {'generated', 60000})
+  turn('named', NAMED0, NAMED1, {'named', HOUR})
+end
+if tonumber(NUMBER) % 64 == 0 then retire() end
+turns = call('HMGET', META, 'gen', 'named')
+
+-- The claim itself: read and choose, then write.
+
+local mine, every = {}, false
+for i = 8, #ARGV do
+  mine[ARGV[i]] = true
+  every = every or ARGV[i] == '*'
+end
+local els, leases, runs = {}, {}, {} -- what is taken
+local removals, moves = {}, {} -- {key, elements, how many} and {zset or kind, element}
+local out = {'ok', now, 0, '', 0, now + LEASE}
+local bytes, ghosts, newer, suspects, taken = 0, 0, 0, 0, 0
+local tokens = {}
+
+-- kind_known tells whether the worker knows the kind of a record.
+local function kind_known(rec)
+  if every then return true end
+  local kind = string.sub(rec, 41, (string.find(rec, '\n', 41, true) or 41) - 1)
+  if mine[kind] then return true end
+  kind = string.match(kind, '^[^ ]*')
+  return mine[kind], kind
+end
+
+local function take(el, id, rec, run)
+  local a, f, c, s = 1, 0, 0, 0
+  if run then
+    a, f, c, s = string.match(run, '^(%d+) (%d+) (%d+) (%d+)')
+    a, f, c, s = (a or 0) + 1, f or 0, c or 0, s or 0
+  end
+  tokens[a] = tokens[a] or token(a)
+  local counts = a .. ' ' .. f .. ' ' .. c .. ' ' .. s
+  local k = #leases
+  taken = taken + 1
+  els[taken] = el
+  leases[k + 1], leases[k + 2] = now + LEASE, tokens[a] .. ' ' .. el
+  runs[k + 1], runs[k + 2] = id, counts .. ' ' .. tokens[a] .. ' active ' .. now
+  k = #out
+  out[k + 1], out[k + 2], out[k + 3] = el, counts, rec
+  bytes = bytes + #rec
+end
+
+-- decide takes an element, or says where else it goes.
+local function decide(key, el, id, rec, run)
+  if not rec then
+    if key == READY then ghosts = ghosts + 1 end
+    return
+  end
+  if string.byte(rec) ~= 49 then
+    newer = newer + 1
+    moves[#moves + 1] = {'', el}
+    return
+  end
+  if string.sub(rec, 2, 16) ~= string.sub(el, 1, 15) then
+    if key == READY then ghosts = ghosts + 1 end
+    return
+  end
+  local ok, kind = kind_known(rec)
+  if not ok then
+    moves[#moves + 1] = {kind, el}
+  elseif run and tonumber(string.match(run, '^%d+ %d+ (%d+)') or 0) > 1 then
+    if MAY and suspects == 0 then
+      suspects = 1
+      take(el, id, rec, run)
+    else
+      moves[#moves + 1] = {SUSPECTS, el}
+    end
+  else
+    take(el, id, rec, run)
+  end
+end
+
+-- consider goes through elements of one source until there is enough.
+local function consider(key, list)
+  local i, n = 1, #list
+  while i <= n and taken < MOST and bytes < BYTES do
+    local step = (i == 1 and 8) or (bytes > i * 32768 and 4) or 25 -- records may be large
+    local till = math.min(i + step - 1, n)
+    local ids, names = {}, {META}
+    for j = i, till do
+      local id = string.sub(list[j], 17)
+      ids[#ids + 1] = id
+      names[#names + 1] = TAG .. 'job:' .. id
+    end
+    local recs, entries = call('MGET', unpack(names)), call('HMGET', RUNS, unpack(ids))
+    for j = 1, #ids do
+      if taken >= MOST or bytes >= BYTES then break end
+      decide(key, list[i], ids[j], recs[j + 1], entries[j])
+      i = i + 1
+    end
+  end
+  if i > 1 then removals[#removals + 1] = {key, list, i - 1} end
+end
+
+local function consider_parked()
+  if every then
+    consider(PARKED, call('ZRANGEBYSCORE', PARKED, ONE, '+inf', 'LIMIT', 0, MOST))
+    return
+  end
+  for i = 8, #ARGV do
+    local kind = call('HGET', META, 'kind:' .. ARGV[i])
+    if kind and taken < MOST then
+      consider(PARKED, call('ZRANGEBYSCORE', PARKED, kind * ONE, '(' .. string.format('%.0f', (kind + 1) * ONE),
+        'LIMIT', 0, MOST - taken))
+    end
+  end
+end
+
+local function choose()
+  local extra = math.max(0, math.min(tonumber(meta[4] or 0), 100)) -- ghosts may stand in front
+  local middle = string.format('%.0f', 1000 * ONE)
+  local special = call('EXISTS', URGENT, SUSPECTS, PARKED) > 0
+  if special then
+    if MAY then consider(SUSPECTS, call('ZRANGE', SUSPECTS, 0, 0)) end
+    if call('EXISTS', PARKED) == 1 then consider_parked() end
+    if taken < MOST then
+      consider(URGENT, call('ZRANGEBYSCORE', URGENT, '-inf', '(' .. middle, 'LIMIT', 0, MOST - taken))
+    end
+  end
+  if taken < MOST and bytes < BYTES then consider(READY, call('LRANGE', READY, 0, MOST - taken + extra - 1)) end
+  if special and taken < MOST then
+    consider(URGENT, call('ZRANGEBYSCORE', URGENT, middle, '+inf', 'LIMIT', 0, MOST - taken))
+  end
+end
+
+-- kind_number numbers the kinds under which elements are parked; 0 stands for newer formats.
+local function kind_number(kind)
+  if kind == '' then return 0 end
+  local number = call('HGET', META, 'kind:' .. kind)
+  if not number then
+    number = call('HINCRBY', META, 'kinds', 1)
+    call('HSET', META, 'kind:' .. kind, number)
+  end
+  return number
+end
+
+local function remove()
+  for _, r in ipairs(removals) do
+    if r[1] == READY then
+      call('LTRIM', READY, r[3], -1)
+    else
+      call('ZREM', r[1], unpack(r[2], 1, r[3]))
+    end
+  end
+  fewer_ghosts(ghosts)
+end
+
+local function move()
+  for _, m in ipairs(moves) do
+    if m[1] == SUSPECTS then
+      call('ZADD', SUSPECTS, now, m[2])
+    else
+      call('ZADD', PARKED, kind_number(m[1]) * ONE + tonumber(string.sub(m[2], 5, 15), 16), m[2])
+      fresh = true
+    end
+  end
+end
+
+if MOST > 0 and not meta[1] then choose() end
+remove()
+if taken > 0 then
+  call('HSET', CLAIMS, WORKER, NUMBER .. ' ' .. now .. '\n' .. table.concat(els, '\n'))
+  call('ZADD', LEASES, unpack(leases))
+  call('HSET', RUNS, unpack(runs))
+  count('deliveries', taken)
+else
+  call('HSET', CLAIMS, WORKER, NUMBER .. ' ' .. now) -- a late copy of this claim must find it
+end
+move()
+if meta[1] then
+  out[1] = 'paused'
+else
+  out[3] = call('LLEN', READY) + call('ZCARD', URGENT)
+  if out[3] > 0 or fresh then ring() end
+end
+local event = math.huge
+for _, key in ipairs({DUE, RETRY, LEASES}) do
+  event = math.min(event, tonumber(call('ZRANGE', key, 0, 0, 'WITHSCORES')[2]) or event)
+end
+if event < math.huge then out[4] = event end
+out[5] = newer
+announce()
+return out

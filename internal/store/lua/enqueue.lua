@@ -1,0 +1,141 @@
+-- enqueue.lua adds jobs, each once. The only script that may be refused for memory.
+-- ARGV: tag, policy (reject | spill), then four a job: id, order (class and F or L),
+--       delay ("0", ms, or "@" and ms since 1970), blob (see package record).
+-- Reply: now, live jobs after it and capacity ("" where unlimited), then a word a job, or one for all:
+--        accepted | spilled | duplicate | conflict | full | newer
+-- Promise: all checks and the adding are one step; a repeat of the call adds nothing.
+local SPILL, n = ARGV[2] == 'spill', (#ARGV - 2) / 4
+local ids, names = {}, {META}
+for i = 1, n do
+  ids[i] = ARGV[4 * i - 1]
+  names[i + 1] = record(ids[i])
+end
+local present = call('EXISTS', unpack(names)) -- touches too
+local meta = call('HMGET', META, 'seq', 'capacity', 'ghosts')
+local named = false
+for i = 1, n do named = named or string.byte(ARGV[4 * i + 2]) == 110 end
+
+-- known[i] is how a job with this ID is known: fingerprint, outbox.
+local known, seen = {}, {}
+local function look(key)
+  local found = call('HMGET', key, unpack(ids))
+  for i = 1, n do
+    if found[i] then known[i] = {string.sub(found[i], 1, 11)} end
+  end
+end
+local windows = named and {GEN0, GEN1, NAMED0, NAMED1} or {GEN0, GEN1}
+if call('EXISTS', unpack(windows)) > 0 then
+  for _, key in ipairs(windows) do look(key) end
+end
+if present > 1 or not meta[1] then
+  for i = 1, n do
+    local rec = call('GETRANGE', names[i + 1], 0, 39)
+    if rec ~= '' and string.byte(rec) ~= 49 then
+      known[i] = {'newer'}
+    elseif rec ~= '' then
+      known[i] = {string.sub(rec, 30), string.sub(rec, 29, 29)}
+    end
+  end
+end
+
+-- judge says what a known ID answers.
+local function judge(i, blob, old)
+  if old[1] == 'newer' then return 'newer' end
+  if old[1] ~= string.sub(blob, 3, 13) then return 'conflict' end
+  if old[2] and old[2] ~= string.sub(blob, 2, 2) then return 'conflict' end
+  return 'duplicate'
+end
+
+local capacity = tonumber(meta[2])
+local live = capacity and depth(meta[3]) or 0
+local seq = tonumber(meta[1]) or 0
+local words, sets, ready, spills, later = {}, {}, {}, {}, {}
+local stamp = string.format('%011x', now)
+local tally = {accepted = 0, duplicate = 0, conflict = 0, full = 0, newer = 0}
+local wake = false
+
+local function schedule(el, delay)
+  local at = string.byte(delay) == 64 and tonumber(string.sub(delay, 2)) or now + tonumber(delay)
+  if at <= now then
+    wake = true
+    later[#later + 1] = {false, 0, el}
+  else
+    wake = wake or earlier(DUE, at)
+    later[#later + 1] = {DUE, at, el}
+  end
+end
+
+local function add(i, id, order, delay, blob, spill)
+  seq = seq + 1
+  live = live + 1
+  local head = order .. string.format('%011x', seq)
+  local el = head .. ':' .. id
+  sets[#sets + 1] = names[i + 1]
+  sets[#sets + 1] = '1' .. head .. stamp .. blob
+  if spill then
+    spills[#spills + 1] = seq
+    spills[#spills + 1] = el
+  elseif delay ~= '0' then
+    schedule(el, delay)
+  elseif order == '3e8F' then
+    ready[#ready + 1] = el
+  else
+    wake = true
+    later[#later + 1] = {false, 0, el}
+  end
+end
+
+for i = 1, n do
+  local b = 4 * i - 1
+  local id, blob = ids[i], ARGV[b + 3]
+  local old = seen[id] or known[i]
+  local outbox = string.sub(blob, 2, 2)
+  local word
+  if not old and outbox ~= '-' and call('HEXISTS', TAG .. 'told:' .. outbox, id) == 1 then
+    word = 'duplicate'
+  elseif old then
+    word = judge(i, blob, old)
+  elseif capacity and live >= capacity and not SPILL then
+    word = 'full'
+  else
+    word = capacity and live >= capacity and 'spilled' or 'accepted'
+    add(i, id, ARGV[b + 1], ARGV[b + 2], blob, word == 'spilled')
+    seen[id] = {string.sub(blob, 3, 13), outbox}
+  end
+  words[i] = word
+  local name = word == 'spilled' and 'accepted' or word
+  tally[name] = tally[name] + 1
+end
+
+-- leave_nothing clears what an ended job of the same ID left that is not swept yet.
+local function leave_nothing()
+  if call('EXISTS', DONE) == 0 then return end
+  local fresh = {}
+  for i = 1, n do
+    if words[i] == 'accepted' or words[i] == 'spilled' then fresh[#fresh + 1] = ids[i] end
+  end
+  for _, key in ipairs({RUNS, CANCELS, FAULTS, PROGRESS}) do call('HDEL', key, unpack(fresh)) end
+end
+
+if #sets > 0 then
+  call('MSET', unpack(sets))
+  leave_nothing()
+  call('HSET', META, 'seq', seq)
+  if seq == tally.accepted then call('HSETNX', META, 'created', now) end
+  if capacity then raise(live - call('ZCARD', OVERFLOW) - #spills / 2) end
+  if #ready > 0 then call('RPUSH', READY, unpack(ready)) end
+  if #spills > 0 then call('ZADD', OVERFLOW, unpack(spills)) end
+  for _, x in ipairs(later) do
+    if x[1] then call('ZADD', x[1], x[2], x[3]) else place(x[3]) end
+  end
+  if wake or #ready > 0 then ring() end
+end
+count('accepted', tally.accepted)
+count('duplicates', tally.duplicate)
+count('conflicts', tally.conflict)
+count('rejected', tally.full)
+local reply = answers(words)
+table.insert(reply, 1, now)
+table.insert(reply, 2, live)
+table.insert(reply, 3, capacity and meta[2] or '')
+return reply

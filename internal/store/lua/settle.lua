@@ -1,0 +1,150 @@
+-- settle.lua ends attempts: the only script that does.
+-- ARGV: tag, then per item: lease member ("token element"), outcome, keep (13 bytes of the record),
+--       and unless the outcome is ack: delay ms, retention ms, result, error line.
+--       Outcome: ack (done; nothing kept) | complete (done; kept) | retry | snooze | release | dead | cancel
+-- Reply: now, then a word an item, or one for all:
+--        done | already (you, before) | stale (another attempt holds or held it) | gone (nothing known)
+--        | cancelled (it was to go back, but a cancel was asked for)
+-- Promise: check and change are one step; a token that does not hold the lease changes nothing.
+local members, outcomes, keeps, extra, n, plain = {}, {}, {}, {}, 0, true
+local i = 2
+while i <= #ARGV do
+  n = n + 1
+  members[n], outcomes[n], keeps[n] = ARGV[i], ARGV[i + 1], ARGV[i + 2]
+  i = i + 3
+  if outcomes[n] ~= 'ack' then
+    extra[n], plain = i, false
+    i = i + 4
+  end
+end
+local held = call('ZMSCORE', LEASES, unpack(members))
+local tokens, els, ids, names = {}, {}, {}, {}
+for k = 1, n do
+  local member = members[k]
+  local space = string.find(member, ' ', 1, true)
+  tokens[k], els[k] = string.sub(member, 1, space - 1), string.sub(member, space + 1)
+  ids[k] = string.sub(member, space + 17)
+  names[k] = TAG .. 'job:' .. ids[k]
+end
+if not plain then
+  local results = {}
+  for k in pairs(extra) do results[#results + 1] = result(ids[k]) end
+  call('EXISTS', META, unpack(names))
+  call('EXISTS', META, unpack(results))
+end
+
+-- refused says why an attempt that holds no lease gets nothing.
+local function refused(k)
+  local id, ended = ids[k], false
+  for _, key in ipairs({GEN0, GEN1, NAMED0, NAMED1}) do
+    local entry = call('HGET', key, id)
+    if entry and string.sub(entry, 13) == tokens[k] then return 'already' end
+    ended = ended or entry
+  end
+  local run = run_of(id)
+  if run.token == tokens[k] and run.outcome ~= 'active' then return 'already' end
+  if ended or run.a > 0 or call('EXISTS', names[k], META) == 2 then return 'stale' end
+  return 'gone'
+end
+
+local words, seen, acked, rest, stale = {}, {}, {}, {}, 0
+for k = 1, n do
+  if seen[members[k]] then
+    words[k] = 'already'
+  elseif not held[k] then
+    words[k] = refused(k)
+    if words[k] == 'stale' then stale = stale + 1 end
+  else
+    seen[members[k]] = true
+    words[k] = 'done'
+    touch_outbox(keeps[k])
+    if extra[k] then rest[#rest + 1] = k else acked[#acked + 1] = k end
+  end
+end
+
+-- ack ends many jobs of which nothing is kept. The first write names the records, so a slot
+-- on the move fails it before anything was written.
+local function ack()
+  local records, gone, done, news_of = {}, {}, {}, #news
+  local windows = {}
+  for j, k in ipairs(acked) do
+    local id, keep = ids[k], keeps[k]
+    records[j], gone[j], done[j] = names[k], members[k], id
+    local key = window(keep)
+    local w = windows[key]
+    if not w then
+      w = {}
+      windows[key] = w
+    end
+    w[#w + 1] = id
+    w[#w + 1] = string.sub(keep, 3) .. 'c' .. tokens[k]
+    news[news_of + j] = id .. ' completed'
+  end
+  call('UNLINK', unpack(records))
+  call('ZREM', LEASES, unpack(gone))
+  clear(done)
+  for key, w in pairs(windows) do call('HSET', key, unpack(w)) end
+  for _, k in ipairs(acked) do
+    if string.sub(keeps[k], 2, 2) ~= '-' then tell(ids[k], keeps[k], 'ack') end
+  end
+  count('completed', #acked)
+end
+if #acked > 0 then ack() end
+
+-- back lets a job go back to wait.
+local function back(id, el, outcome, delay, run)
+  save_run(id, run, outcome)
+  if outcome == 'release' then
+    if run.c > 1 then call('ZADD', SUSPECTS, 0, el) else place(el, true) end
+    ring()
+    return
+  end
+  local key = outcome == 'retry' and RETRY or DUE
+  local first = earlier(key, now + delay)
+  call('ZADD', key, now + delay, el)
+  if first then ring() end
+end
+
+local goes_back = {retry = true, snooze = true, release = true}
+local function settle(k)
+  local id, el, keep, outcome = ids[k], els[k], keeps[k], outcomes[k]
+  local e = extra[k]
+  local delay, ttl, value, line = tonumber(ARGV[e]), tonumber(ARGV[e + 1]), ARGV[e + 2], ARGV[e + 3]
+  local run = run_of(id)
+  call('ZREM', LEASES, members[k])
+  run.token = tokens[k]
+  if goes_back[outcome] and call('HEXISTS', CANCELS, id) == 1 then -- a cancel was asked for
+    words[k] = 'cancelled'
+    finish(id, el, keep, 'cancelled', run, math.max(retention(call('GETRANGE', names[k], 0, 299)), HOUR))
+  elseif outcome == 'complete' then
+    if value ~= '' and ttl > 0 then call('SET', result(id), value, 'PX', ttl) end
+    finish(id, el, keep, 'completed', run, ttl)
+  elseif outcome == 'cancel' then
+    call('HSETNX', CANCELS, id, now .. ' ' .. line)
+    finish(id, el, keep, 'cancelled', run, math.max(ttl, HOUR))
+  elseif outcome == 'dead' then
+    run.f = run.f + 1
+    count('failures', 1)
+    fault(id, line)
+    bury(id, el, keep, run)
+  else
+    if outcome == 'retry' then
+      run.f = run.f + 1
+      count('failures', 1)
+      fault(id, line)
+    elseif outcome == 'snooze' then
+      run.s = run.s + 1
+      count('snoozes', 1)
+    else
+      count('released', 1)
+    end
+    back(id, el, outcome, delay, run)
+  end
+end
+for _, k in ipairs(rest) do settle(k) end
+if #rest > 0 then cut(math.max(#rest, 100)) end
+count('stale', stale)
+announce()
+local reply = answers(words)
+table.insert(reply, 1, now)
+return reply

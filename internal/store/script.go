@@ -1,0 +1,173 @@
+package store
+
+import (
+	"context"
+	"crypto/sha1"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"sync/atomic"
+
+	"github.com/redis/go-redis/v9"
+)
+
+//go:embed lua/*.lua
+var sources embed.FS
+
+// A verb is one script: its parts in order, the last named like the verb, and its flag.
+type verb struct {
+	name  string
+	parts []string
+	flag  string // of the script header: allow-oom, no-writes, or "" where memory may refuse it
+}
+
+var verbs = []verb{
+	{"enqueue", nil, ""},
+	{"claim", []string{"ended"}, "allow-oom"},
+	{"settle", []string{"ended"}, "allow-oom"},
+	{"renew", nil, "allow-oom"},
+	{"cancel", []string{"ended", "where"}, "allow-oom"},
+	{"delete", []string{"ended", "where"}, "allow-oom"},
+	{"requeue", []string{"ended", "where"}, "allow-oom"},
+	{"promote", []string{"ended", "where"}, "allow-oom"},
+	{"purge", []string{"ended"}, "allow-oom"},
+	{"audit", []string{"ended", "where"}, "allow-oom"},
+	{"configure", nil, "allow-oom"},
+	{"ring", nil, "allow-oom"},
+	{"get", []string{"ended", "where"}, "no-writes"},
+	{"list", nil, "no-writes"},
+	{"stats", nil, "no-writes"},
+}
+
+// clockLine is the line of head.lua that reads the clock; tests put their own in its place.
+const clockLine = "call('TIME')"
+
+// script is one verb in both forms: with a header, for Redis 7.0 on, and without.
+type script struct {
+	verb         verb
+	source, sha  string
+	plain, plSHA string
+}
+
+func build(v verb, clock string) script {
+	var b strings.Builder
+	part := func(name string) {
+		src, err := sources.ReadFile("lua/" + name + ".lua")
+		if err != nil {
+			panic(err) // the files are embedded
+		}
+		b.Write(src)
+	}
+	part("head")
+	head := strings.Replace(b.String(), clockLine, clock, 1)
+	b.Reset()
+	for _, p := range v.parts {
+		part(p)
+	}
+	part(v.name)
+	body := b.String()
+	s := script{verb: v, source: head + body, plain: head + body}
+	if v.flag != "" {
+		s.source = "#!lua flags=" + v.flag + "\n" + s.source
+	} else {
+		s.source = "#!lua\n" + s.source
+	}
+	if v.flag == "allow-oom" {
+		src, _ := sources.ReadFile("lua/relief.lua")
+		s.plain = head + string(src) + body
+	}
+	s.sha, s.plSHA = digest(s.source), digest(s.plain)
+	return s
+}
+
+func digest(src string) string {
+	sum := sha1.Sum([]byte(src))
+	return hex.EncodeToString(sum[:])
+}
+
+// scripts calls verbs on a server, loads them where it does not know them, and finds out
+// whether it knows script headers.
+type scripts struct {
+	rdb       redis.UniversalClient
+	all       map[string]*script
+	headless  atomic.Bool
+	noHeaders bool // set by tests: behave as on a server without headers
+}
+
+func newScripts(rdb redis.UniversalClient, clock string, noHeaders bool) *scripts {
+	s := &scripts{rdb: rdb, all: make(map[string]*script, len(verbs)), noHeaders: noHeaders}
+	for _, v := range verbs {
+		built := build(v, clock)
+		s.all[v.name] = &built
+	}
+	s.headless.Store(noHeaders)
+	return s
+}
+
+// once is a command that the client library sends one time only, so that what became of it
+// is known; the store repeats it itself.
+type once struct{ *redis.Cmd }
+
+// NoRetry is asked by the client library.
+func (once) NoRetry() bool { return true }
+
+// run sends one call of a verb. It repeats it only where nothing can have run.
+func (s *scripts) run(ctx context.Context, name string, keys []string, argv []any) (*redis.Cmd, error) {
+	sc := s.all[name]
+	if sc == nil {
+		panic("store: no script " + name)
+	}
+	cmd, err := s.send(ctx, sc, keys, argv)
+	if err == nil || !redis.HasErrorPrefix(err, "NOSCRIPT") {
+		return cmd, err
+	}
+	if err := s.load(ctx, sc); err != nil {
+		return nil, err
+	}
+	return s.send(ctx, sc, keys, argv)
+}
+
+func (s *scripts) send(ctx context.Context, sc *script, keys []string, argv []any) (*redis.Cmd, error) {
+	sha := sc.sha
+	if s.headless.Load() {
+		sha = sc.plSHA
+	}
+	args := make([]any, 0, 3+len(keys)+len(argv))
+	args = append(args, "EVALSHA", sha, len(keys))
+	for _, k := range keys {
+		args = append(args, k)
+	}
+	cmd := once{redis.NewCmd(ctx, append(args, argv...)...)}
+	err := s.rdb.Process(ctx, cmd)
+	return cmd.Cmd, err
+}
+
+// load makes the script known to the server. A server that can't compile the header gets the plain form.
+func (s *scripts) load(ctx context.Context, sc *script) error {
+	if !s.headless.Load() {
+		err := s.rdb.ScriptLoad(ctx, sc.source).Err()
+		if err == nil || !headerRefused(err) {
+			return wrapLoad(sc, err)
+		}
+		s.headless.Store(true)
+	}
+	return wrapLoad(sc, s.rdb.ScriptLoad(ctx, sc.plain).Err())
+}
+
+func wrapLoad(sc *script, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &loadError{fmt.Errorf("load script %s: %w", sc.verb.name, err)}
+}
+
+// loadError is an error before anything ran.
+type loadError struct{ error }
+
+func (e *loadError) Unwrap() error { return e.error }
+
+func headerRefused(err error) bool {
+	msg := err.Error()
+	return strings.Contains(msg, "compil") && strings.Contains(msg, "#")
+}

@@ -1,0 +1,88 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/record"
+)
+
+// Unlimited is the value of a setting without bound.
+const Unlimited = -1
+
+// Settings to change; nil leaves a setting as it is. Numbers: Unlimited or at least 0.
+type Settings struct {
+	Capacity        *int64         // live jobs; default unlimited
+	CrashAllowance  *int64         // crashes forgiven; the next one kills; default 5
+	DeadCount       *int64         // dead jobs kept; default 10,000
+	DeadAge         *time.Duration // dead jobs kept for; Unlimited = for ever; default 90 days
+	WindowGenerated *time.Duration // ended jobs with generated IDs remembered at least; default 60 s
+	WindowNamed     *time.Duration // the same for given IDs; default 1 h
+	WindowCount     *int64         // entries of a generation of the window; default 1,000,000
+}
+
+// Configure changes settings of the queue. Errors: record.ErrInvalid, before anything is sent.
+func (q *Queue) Configure(ctx context.Context, s Settings) error {
+	args := []any{}
+	var err error
+	set := func(field string, v *int64, least int64) {
+		if v == nil || err != nil {
+			return
+		}
+		if *v < least && *v != Unlimited {
+			err = bad(field, "is %d: at least %d, or unlimited", *v, least)
+		}
+		args = append(args, field, settingText(*v))
+	}
+	set("capacity", s.Capacity, 0)
+	set("crash_allowance", s.CrashAllowance, 0)
+	set("dead_count", s.DeadCount, 0)
+	set("dead_age", inMilliseconds(s.DeadAge), 0)
+	set("window_generated", inMilliseconds(s.WindowGenerated), 1000)
+	set("window_named", inMilliseconds(s.WindowNamed), 1000)
+	set("window_count", s.WindowCount, 1000)
+	if err != nil || len(args) == 0 {
+		return err
+	}
+	return q.configure(ctx, args...)
+}
+
+func (q *Queue) configure(ctx context.Context, args ...any) error {
+	_, _, err := q.call(ctx, "configure", args...)
+	return err
+}
+
+// Pause stops claims of this queue; upkeep goes on. by says who, for people to read.
+func (q *Queue) Pause(ctx context.Context, by string) error {
+	if by == "" {
+		by = "unknown"
+	}
+	return q.configure(ctx, "paused", by)
+}
+
+// Resume lets claims go on and rings the bell.
+func (q *Queue) Resume(ctx context.Context) error { return q.configure(ctx, "paused", "") }
+
+func settingText(v int64) string {
+	if v == Unlimited {
+		return "unlimited"
+	}
+	return strconv.FormatInt(v, 10)
+}
+
+func inMilliseconds(d *time.Duration) *int64 {
+	if d == nil {
+		return nil
+	}
+	ms := d.Milliseconds()
+	if *d == Unlimited {
+		ms = Unlimited
+	}
+	return &ms
+}
+
+func bad(field, format string, args ...any) error {
+	return &record.InputError{Field: field, Why: fmt.Sprintf(format, args...)}
+}

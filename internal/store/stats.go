@@ -1,0 +1,104 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Stats is how a queue stands. Counts of now, then counters since the queue's creation.
+// Accepted + Requeued = Completed + Died + Cancelled + Deleted + Live.
+type Stats struct {
+	Now                                                                  time.Time // by the server's clock
+	Ready, Urgent, Scheduled, Retry, Parked, Active, Spilled, Dead, Kept int64
+	Workers                                                              int64         // claimed within the last 30 s
+	Capacity                                                             int64         // Unlimited where there is none
+	High                                                                 int64         // most live jobs ever, while a capacity was set
+	OldestReady                                                          time.Duration // since enqueue; negative where none is ready
+	PausedBy                                                             string        // "" = not paused
+	// Horizon is how far back a repeated enqueue of an ended job is known, for given and generated IDs.
+	HorizonNamed, HorizonGenerated time.Duration
+
+	Accepted, Requeued, Completed, Died, Cancelled, Deleted int64
+	Deliveries, Failures, Crashes, Snoozes, Released, Stale int64
+	Duplicates, Conflicts, Rejected, DeadCut, Orphans       int64
+}
+
+// Live is the number of jobs that have not ended.
+func (s Stats) Live() int64 {
+	return s.Ready + s.Scheduled + s.Retry + s.Parked + s.Active + s.Spilled
+}
+
+// Stats tells how the queue stands.
+func (q *Queue) Stats(ctx context.Context) (Stats, error) {
+	reply, _, err := q.call(ctx, "stats")
+	if err != nil {
+		return Stats{}, err
+	}
+	if len(reply)%2 != 1 {
+		return Stats{}, fmt.Errorf("stats: %d values: %w", len(reply), errReply)
+	}
+	m := make(map[string]any, len(reply)/2)
+	for i := 1; i < len(reply); i += 2 {
+		m[text(reply[i])] = reply[i+1]
+	}
+	s := Stats{Now: moment(reply[0])}
+	for name, p := range s.numbers() {
+		*p = number(m[name])
+	}
+	s.Capacity = Unlimited
+	if c := text(m["meta:capacity"]); c != "" && c != "unlimited" {
+		s.Capacity = number(c)
+	}
+	s.PausedBy = text(m["meta:paused"])
+	s.OldestReady = -1
+	if at := moment(m["oldest"]); !at.IsZero() {
+		s.OldestReady = max(0, s.Now.Sub(at))
+	}
+	s.HorizonGenerated, s.HorizonNamed = s.horizon(m, "gen"), s.horizon(m, "named")
+	return s, nil
+}
+
+func (s *Stats) numbers() map[string]*int64 {
+	return map[string]*int64{
+		"ready": &s.Ready, "urgent": &s.Urgent, "scheduled": &s.Scheduled, "retry": &s.Retry, "parked": &s.Parked,
+		"active": &s.Active, "spilled": &s.Spilled, "dead": &s.Dead, "kept": &s.Kept, "workers": &s.Workers,
+		"meta:high": &s.High, "stats:accepted": &s.Accepted, "stats:requeued": &s.Requeued,
+		"stats:completed": &s.Completed, "stats:died": &s.Died, "stats:cancelled": &s.Cancelled,
+		"stats:deleted": &s.Deleted, "stats:deliveries": &s.Deliveries, "stats:failures": &s.Failures,
+		"stats:crashes": &s.Crashes, "stats:snoozes": &s.Snoozes, "stats:released": &s.Released,
+		"stats:stale": &s.Stale, "stats:duplicates": &s.Duplicates, "stats:conflicts": &s.Conflicts,
+		"stats:rejected": &s.Rejected, "stats:dead_cut": &s.DeadCut, "stats:orphans": &s.Orphans,
+	}
+}
+
+// horizon is the age of the older generation that is kept, or of the queue where there is none yet.
+func (s *Stats) horizon(m map[string]any, name string) time.Duration {
+	for _, field := range []string{name + "_before", "created"} {
+		if at := moment(m["meta:"+field]); !at.IsZero() {
+			return max(0, s.Now.Sub(at))
+		}
+	}
+	return 0
+}
+
+// Register makes the queue's name known to those who list queues. Do it again and again: the
+// list may be lost with Redis's last writes, and nothing depends on it but being seen.
+func (q *Queue) Register(ctx context.Context) error {
+	err := q.store.rdb.SAdd(ctx, registryKey(q.store.prefix), q.name).Err()
+	if err != nil {
+		return fmt.Errorf("register queue %s: %w", q.name, err)
+	}
+	return nil
+}
+
+// Queues lists the names of all queues, in no order.
+func (s *Store) Queues(ctx context.Context) ([]string, error) {
+	names, err := s.rdb.SMembers(ctx, registryKey(s.prefix)).Result()
+	if err != nil {
+		kind, _ := classify(err)
+		return nil, &CallError{Verb: "queues", Queue: strings.Trim(s.prefix, ":"), Kind: kind, Err: err}
+	}
+	return names, nil
+}

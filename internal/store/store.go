@@ -1,0 +1,169 @@
+// Package store makes every call to Redis: one method a script, nothing else knows keys or
+// replies. The scripts stand in lua/, one file a verb; each says its arguments, replies and
+// promise on top. docs/protocol.md describes keys, records and scripts for other languages.
+//
+// All methods are safe for concurrent use. Each may be repeated, late and on another
+// connection, with no second effect; a call whose reply is lost is repeated here, a few times,
+// before ErrUnknown or ErrUnavailable is returned.
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Bounds of one call, so that no script stops Redis for long. Larger requests are split.
+const (
+	maxItems = 1000    // jobs
+	maxBytes = 1 << 20 // payload and results sent
+	// ClaimBytes bounds the records that one claim brings, in bytes; one record always comes.
+	ClaimBytes = 4 << 20
+	// MaxLease bounds a lease. A deadline further off is cut to it: the server's clock went back.
+	MaxLease = time.Hour
+)
+
+// tries is how often a call is sent before it is given up; pause is waited between, doubling.
+const (
+	tries = 4
+	pause = 20 * time.Millisecond
+)
+
+// Options of a Store; the zero value is ready for use.
+type Options struct {
+	Prefix    string // stands before every key; "" = DefaultPrefix
+	clock     string // Lua expression for TIME's reply; tests only
+	noHeaders bool   // behave as on a server without script headers; tests only
+}
+
+// Store speaks to one Redis under one prefix.
+type Store struct {
+	rdb     redis.UniversalClient
+	prefix  string
+	scripts *scripts
+}
+
+// New makes a store on the caller's client. It sends nothing. Errors: record.ErrInvalid.
+func New(rdb redis.UniversalClient, o Options) (*Store, error) {
+	if o.Prefix == "" {
+		o.Prefix = DefaultPrefix
+	}
+	if err := checkPrefix(o.Prefix); err != nil {
+		return nil, err
+	}
+	if o.clock == "" {
+		o.clock = clockLine
+	}
+	return &Store{rdb: rdb, prefix: o.Prefix, scripts: newScripts(rdb, o.clock, o.noHeaders)}, nil
+}
+
+// Prefix is what stands before every key.
+func (s *Store) Prefix() string { return s.prefix }
+
+// Queue is the store of one queue.
+type Queue struct {
+	store *Store
+	name  string
+	tag   string
+	keys  []string
+}
+
+// Queue gives the store of a queue, or of a subscription ("topic/subscription"). It sends nothing.
+// Errors: record.ErrInvalid.
+func (s *Store) Queue(name string) (*Queue, error) {
+	if err := CheckQueue(name); err != nil {
+		return nil, err
+	}
+	q := &Queue{store: s, name: name, tag: tag(s.prefix, name)}
+	q.keys = make([]string, len(fixedKeys))
+	for i, k := range fixedKeys {
+		q.keys[i] = q.tag + k
+	}
+	return q, nil
+}
+
+// Name is the queue's name.
+func (q *Queue) Name() string { return q.name }
+
+// call runs a verb and repeats it while that may help. unsure tells that an earlier try of it
+// may have happened.
+func (q *Queue) call(ctx context.Context, name string, args ...any) (reply []any, unsure bool, err error) {
+	argv := append([]any{q.tag}, args...)
+	for try := 0; ; try++ {
+		cmd, err := q.store.scripts.run(ctx, name, q.keys, argv)
+		if err == nil {
+			reply, err = cmd.Slice()
+			return reply, unsure, err
+		}
+		kind, again := classify(err)
+		unsure = unsure || errors.Is(kind, ErrUnknown)
+		if !again || try+1 == tries || !wait(ctx, pause<<try) {
+			if unsure {
+				kind = ErrUnknown
+			}
+			return nil, unsure, &CallError{Verb: name, Queue: q.name, Kind: kind, Err: err}
+		}
+	}
+}
+
+// wait lets a jittered pause pass; false where the context ended first.
+func wait(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d/2 + rand.N(d))
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}
+
+// words reads the answers to n items from position from on: one each, or one for all.
+func words(reply []any, from, n int) ([]string, error) {
+	got := len(reply) - from
+	if got != n && (got != 1 || n < 1) {
+		return nil, fmt.Errorf("%d answers to %d items: %w", got, n, errReply)
+	}
+	out := make([]string, n)
+	for i := range out {
+		out[i] = text(reply[from+min(i, got-1)])
+	}
+	return out, nil
+}
+
+// errReply says that a server's reply is not what the script promises.
+var errReply = errors.New("unexpected reply")
+
+func text(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case int64:
+		return strconv.FormatInt(v, 10)
+	}
+	return ""
+}
+
+func number(v any) int64 {
+	switch v := v.(type) {
+	case int64:
+		return v
+	case string:
+		f, _ := strconv.ParseFloat(v, 64)
+		return int64(f)
+	}
+	return 0
+}
+
+// moment reads milliseconds since 1970; "" is the zero time.
+func moment(v any) time.Time {
+	if ms := number(v); ms > 0 {
+		return time.UnixMilli(ms)
+	}
+	return time.Time{}
+}
