@@ -1,0 +1,102 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/record"
+	"github.com/waybillhq/waybill/internal/store"
+)
+
+// start runs one delivery in its own goroutine.
+func (r *Runner) start(work context.Context, d store.Delivery) {
+	ctx, cancel := context.WithCancelCause(work)
+	a := &Attempt{Delivery: d, runner: r, cancel: cancel}
+	if a.Rec, a.damage = record.Parse(d.Record); a.damage != nil {
+		a.Rec.Keep = record.LostKeep
+	}
+	r.mu.Lock()
+	r.held[d.Member()] = a
+	r.busy++
+	r.mu.Unlock()
+	r.all.Add(1)
+	go func() {
+		defer r.all.Done()
+		defer cancel(nil)
+		end := r.run(ctx, a)
+		if !r.over(a) {
+			r.log.Warn("handler ended after its job was released: its outcome is dropped", a.attrs(endAttr(end.s.End))...)
+			return
+		}
+		r.ability(end)
+		r.settler.Add(end)
+	}()
+}
+
+// run is one attempt, from record to ending.
+func (r *Runner) run(ctx context.Context, a *Attempt) ending {
+	if a.damage != nil {
+		return r.ending(ctx, a, nil, &Steer{End: Dead, Err: a.damage})
+	}
+	p := r.o.Policy(a.Rec.Kind)
+	if p.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, p.Timeout, ErrTimeout)
+		defer cancel()
+	}
+	began := time.Now()
+	result, err := r.protect(ctx, a)
+	end := r.ending(ctx, a, result, err)
+	if r.log.Enabled(ctx, slog.LevelDebug) {
+		r.log.Debug("attempt ended", a.attrs(endAttr(end.s.End), tookAttr(time.Since(began)), errorAttr(err))...)
+	}
+	return end
+}
+
+// ability counts attempts in a row that this worker could not run at all: claims then slow down.
+func (r *Runner) ability(end ending) {
+	if end.unable {
+		r.unable.Add(1)
+	} else {
+		r.unable.Store(0)
+	}
+}
+
+// protect runs the handler and turns a panic into an error.
+func (r *Runner) protect(ctx context.Context, a *Attempt) (result []byte, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			result, err = nil, &panicError{value: p, stack: debug.Stack()}
+		}
+	}()
+	return r.o.Handle(ctx, a)
+}
+
+type panicError struct {
+	value any
+	stack []byte
+}
+
+func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
+
+// over frees the slot of an attempt whose handler returned; false where it was given up before.
+func (r *Runner) over(a *Attempt) bool {
+	r.mu.Lock()
+	first := !a.done
+	a.done = true
+	if a.Crashes > 1 && first {
+		r.o.Suspects.leave()
+	}
+	if first {
+		r.busy--
+	}
+	r.mu.Unlock()
+	select {
+	case r.freed <- struct{}{}:
+	default:
+	}
+	return first
+}

@@ -1,0 +1,88 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/store"
+)
+
+// After the grace: how long cancelled handlers have to return, and how long ends may take to be recorded.
+const (
+	returnTime = time.Second
+	settleTime = 5 * time.Second
+)
+
+// stop waits for the handlers, cancels those that outlast the grace, releases the jobs of those that
+// don't return, and waits until all ends are recorded.
+func (r *Runner) stop(cancel context.CancelCauseFunc) error {
+	returned := make(chan struct{})
+	go func() {
+		r.all.Wait()
+		close(returned)
+	}()
+	stuck := 0
+	if !within(returned, r.o.Grace) {
+		cancel(ErrShutdown)
+		if !within(returned, returnTime) {
+			stuck = r.release()
+		}
+	}
+	enough := time.AfterFunc(settleTime, func() { close(r.givenUp) })
+	defer enough.Stop()
+	r.settler.Wait()
+	if lost := len(r.members()); stuck > 0 || lost > 0 {
+		return fmt.Errorf("queue %s: %d handlers did not return and were released; %d ends are not recorded, their leases bring the jobs back",
+			r.o.Name, stuck, lost)
+	}
+	return nil
+}
+
+// release gives back the jobs of handlers that do not return; what they return later is dropped.
+func (r *Runner) release() int {
+	r.mu.Lock()
+	var stuck []*Attempt
+	for _, a := range r.held {
+		if !a.done {
+			a.done = true
+			stuck = append(stuck, a)
+		}
+	}
+	r.mu.Unlock()
+	for _, a := range stuck {
+		r.log.Error("handler does not return: its job is released", a.attrs()...)
+		r.settler.Add(ending{a: a, s: store.Settlement{Member: a.Member(), Keep: a.Rec.Keep, End: store.Release}})
+	}
+	return len(stuck)
+}
+
+func within(done <-chan struct{}, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-done:
+		return true
+	case <-t.C:
+		return false
+	}
+}
+
+// waitToSettle waits before ends are sent again; false where the runner stops and has waited enough.
+func (r *Runner) waitToSettle(d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-r.givenUp:
+		return false
+	case <-t.C:
+		return true
+	}
+}
+
+// giveUp tells of ends that could not be recorded.
+func (r *Runner) giveUp(ends []ending, err error) {
+	for _, e := range ends {
+		r.log.Error("end not recorded: the lease brings the job back", e.a.attrs(endAttr(e.s.End), errorAttr(err))...)
+	}
+}
