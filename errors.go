@@ -1,0 +1,75 @@
+package waybill
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/waybillhq/waybill/internal/record"
+	"github.com/waybillhq/waybill/internal/runner"
+	"github.com/waybillhq/waybill/internal/store"
+)
+
+// Errors of an enqueue. What is not one of these is a bug.
+var (
+	// ErrInvalid: the call breaks a limit that the error names; nothing was sent.
+	ErrInvalid = record.ErrInvalid
+	// ErrConflict: the ID names other work (another kind or payload); nothing changed.
+	ErrConflict = errors.New("id is taken by another payload")
+	// ErrFull: the queue holds as many live jobs as its capacity allows. See FullError.
+	ErrFull = errors.New("queue is full")
+	// ErrUnavailable: Redis did not take the call; nothing happened. It is away, out of memory,
+	// or does not permit it.
+	ErrUnavailable = store.ErrUnavailable
+	// ErrUnknown: the call was sent and no answer came. The job may be there: ask again with the
+	// same ID, which Enqueued tells.
+	ErrUnknown = store.ErrUnknown
+)
+
+// Errors about jobs that exist.
+var (
+	// ErrNotFound: nothing is known of the job. Beyond retention and window nobody can tell
+	// whether it existed.
+	ErrNotFound = store.ErrNotFound
+	// ErrState: the job's state forbids what was asked.
+	ErrState = errors.New("the job's state forbids it")
+	// ErrNewer: a newer version of Waybill wrote the job's record; it is left alone.
+	ErrNewer = store.ErrNewer
+)
+
+// Causes with which a handler's context ends: see context.Cause.
+var (
+	// ErrLeaseLost: the attempt's lease ran out, and its job was given to somebody else, or deleted.
+	ErrLeaseLost = runner.ErrLeaseLost
+	// ErrCancelled: somebody asked to cancel the job.
+	ErrCancelled = runner.ErrCancelled
+	// ErrTimeout: the attempt took longer than its kind's timeout.
+	ErrTimeout = runner.ErrTimeout
+	// ErrShutdown: the worker stops and its grace is over; the job is released.
+	ErrShutdown = runner.ErrShutdown
+)
+
+// FullError says how full a queue is. It unwraps to ErrFull.
+type FullError struct {
+	Queue           string
+	Depth, Capacity int64 // live jobs
+}
+
+func (e *FullError) Error() string {
+	return fmt.Sprintf("queue %s is full (%d of %d)", e.Queue, e.Depth, e.Capacity)
+}
+
+// Unwrap makes errors.Is(err, ErrFull) true.
+func (e *FullError) Unwrap() error { return ErrFull }
+
+// BulkError says that some jobs of an EnqueueMany were not taken. It unwraps to the error of each.
+type BulkError struct {
+	Failed, Total int
+	Errs          []error // of those that failed, in order
+}
+
+func (e *BulkError) Error() string {
+	return fmt.Sprintf("%d of %d jobs were not taken; first: %v", e.Failed, e.Total, e.Errs[0])
+}
+
+// Unwrap gives the errors of all jobs that were not taken.
+func (e *BulkError) Unwrap() []error { return e.Errs }

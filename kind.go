@@ -1,0 +1,174 @@
+package waybill
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/record"
+)
+
+// KindOptions of a kind; the zero value is ready for use.
+type KindOptions struct {
+	Queue       string        // "" = "default"
+	MaxFailures int           // the MaxFailures-th failure kills; 0 = 25, Unlimited = none does
+	Retry       RetryPolicy   // nil = Exponential(time.Second, time.Hour)
+	Timeout     time.Duration // of one attempt; 0 = none
+	Retention   time.Duration // of an ended job and its result; 0 = none
+	Version     int           // of the payload's shape
+}
+
+// kind is what Kind and ResultKind share.
+type kind[In any] struct {
+	name string
+	o    KindOptions
+}
+
+// Kind declares a job whose arguments are In: once, for producer, worker and test. It is
+// immutable and safe for concurrent use.
+type Kind[In any] struct{ kind[In] }
+
+// ResultKind declares a job whose arguments are In and whose result is Out.
+type ResultKind[In, Out any] struct{ kind[In] }
+
+// Identified arguments name their job: the ID comes from the cause. An ID option beats it.
+type Identified interface{ JobID() string }
+
+// Typed is either sort of kind, for functions over both.
+type Typed[In any] interface {
+	Name() string
+	Request(args In, o ...EnqueueOption) Request
+}
+
+// Define declares a kind of job without result. Arguments are encoded as JSON; []byte and
+// json.RawMessage are sent as they are. It panics on a bad name or bad options: both are mistakes
+// of the program.
+func Define[In any](name string, o KindOptions) *Kind[In] {
+	return &Kind[In]{newKind[In](name, o)}
+}
+
+// DefineResult declares a kind of job with a result. It panics as Define does.
+func DefineResult[In, Out any](name string, o KindOptions) *ResultKind[In, Out] {
+	return &ResultKind[In, Out]{newKind[In](name, o)}
+}
+
+func newKind[In any](name string, o KindOptions) kind[In] {
+	if o.Queue == "" {
+		o.Queue = DefaultQueue
+	}
+	if o.Retry == nil {
+		o.Retry = Exponential(time.Second, time.Hour)
+	}
+	k := kind[In]{name: name, o: o}
+	sample := Request{Queue: o.Queue, Kind: name, ID: "x", MaxFailures: o.MaxFailures, Retention: o.Retention, Version: o.Version}
+	if err := sample.check(record.MaxPayload); err != nil {
+		panic(fmt.Sprintf("waybill: define kind %q: %v", name, err))
+	}
+	if o.Timeout < 0 {
+		panic(fmt.Sprintf("waybill: define kind %q: timeout: is %s: it can't be negative", name, o.Timeout))
+	}
+	return k
+}
+
+// Name of the kind.
+func (k *kind[In]) Name() string { return k.name }
+
+// Request makes a job that is not yet sent. A failed encoding is told when it is sent, as ErrInvalid.
+func (k *kind[In]) Request(args In, o ...EnqueueOption) Request {
+	payload, err := encode(args)
+	r := Request{
+		Queue: k.o.Queue, Kind: k.name, Payload: payload, MaxFailures: k.o.MaxFailures,
+		Retention: k.o.Retention, Version: k.o.Version, err: err,
+	}
+	if named, ok := any(args).(Identified); ok {
+		r.ID = named.JobID()
+	}
+	for _, option := range o {
+		option(&r)
+	}
+	return r
+}
+
+// Enqueue sends one job. Errors: ErrInvalid, ErrConflict, ErrFull, ErrUnavailable, ErrUnknown.
+func (k *kind[In]) Enqueue(ctx context.Context, c *Client, args In, o ...EnqueueOption) (Enqueued, error) {
+	return c.Enqueue(ctx, k.Request(args, o...))
+}
+
+// EnqueueMany sends many jobs; see Client.EnqueueMany.
+func (k *kind[In]) EnqueueMany(ctx context.Context, c *Client, args []In, o ...EnqueueOption) ([]Enqueued, error) {
+	requests := make([]Request, len(args))
+	for i, a := range args {
+		requests[i] = k.Request(a, o...)
+	}
+	return c.EnqueueMany(ctx, requests)
+}
+
+// On is the same kind in another queue.
+func (k *Kind[In]) On(queue string) *Kind[In] {
+	o := k.o
+	o.Queue = queue
+	return Define[In](k.name, o)
+}
+
+// On is the same kind in another queue.
+func (k *ResultKind[In, Out]) On(queue string) *ResultKind[In, Out] {
+	o := k.o
+	o.Queue = queue
+	return DefineResult[In, Out](k.name, o)
+}
+
+// Handle makes w run jobs of this kind with h, wrapped by m, the first outermost. It panics where
+// the worker already has a handler for the kind, or runs.
+func (k *Kind[In]) Handle(w *Worker, h func(context.Context, *Job[In]) error, m ...Middleware) {
+	k.handle(w, func(ctx context.Context, job *Job[In]) ([]byte, error) { return nil, h(ctx, job) }, m)
+}
+
+// Handle makes w run jobs of this kind with h; as Kind.Handle. The result is encoded as JSON;
+// []byte and json.RawMessage are kept as they are.
+func (k *ResultKind[In, Out]) Handle(w *Worker, h func(context.Context, *Job[In]) (Out, error), m ...Middleware) {
+	k.handle(w, func(ctx context.Context, job *Job[In]) ([]byte, error) {
+		out, err := h(ctx, job)
+		if err != nil {
+			return nil, err
+		}
+		return encode(out)
+	}, m)
+}
+
+func (k *kind[In]) handle(w *Worker, h func(context.Context, *Job[In]) ([]byte, error), m []Middleware) {
+	w.register(k.name, k.o, func(ctx context.Context, a *Attempt) ([]byte, error) {
+		job := &Job[In]{Attempt: a}
+		if err := decode(a.Payload, &job.Args); err != nil {
+			return nil, Dead(fmt.Errorf("decode payload of kind %s: %w", k.name, err))
+		}
+		return h(ctx, job)
+	}, m)
+}
+
+func encode(v any) ([]byte, error) {
+	switch v := v.(type) {
+	case []byte:
+		return v, nil
+	case json.RawMessage:
+		return v, nil
+	}
+	return json.Marshal(v)
+}
+
+func decode(payload []byte, v any) error {
+	switch v := v.(type) {
+	case *[]byte:
+		*v = payload
+		return nil
+	case *json.RawMessage:
+		*v = payload
+		return nil
+	case *struct{}:
+		return nil
+	}
+	if len(payload) == 0 { // zero arguments
+		return nil
+	}
+	return json.Unmarshal(payload, v)
+}

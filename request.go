@@ -1,0 +1,96 @@
+package waybill
+
+import (
+	"maps"
+	"math"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/record"
+)
+
+// Unlimited as MaxFailures: failures never kill the job.
+const Unlimited = -1
+
+// Request is a job not yet sent. Kinds make it; tools may fill it by hand.
+type Request struct {
+	Queue       string            // "" = "default"
+	Kind        string            // what handler; required
+	ID          string            // "" = generated when it is sent
+	Payload     []byte            // handed to the handler as it is; may be empty
+	Headers     map[string]string // beside the payload, outside the fingerprint: trace context, tenant
+	Priority    int               // -1000 to 1000; higher is claimed first
+	LIFO        bool              // newest first within its priority
+	Delay       time.Duration     // due so long after the enqueue, by Redis's clock; 0 = now
+	At          time.Time         // due then; beats Delay
+	MaxFailures int               // the MaxFailures-th failure kills; 0 = the worker's, Unlimited = none does
+	Retention   time.Duration     // of the ended job and its result; 0 = none
+	Version     int               // of the payload's shape
+	OnFull      FullPolicy        // what to do where the queue is full; zero = FullReject
+
+	err error // of encoding the arguments, told when it is sent
+}
+
+// FullPolicy says what happens to a job that finds its queue full. A positive value waits so long
+// for room, asking again after 10 to 200 ms with jitter.
+type FullPolicy time.Duration
+
+// Policies.
+const (
+	FullReject FullPolicy = 0             // ErrFull at once
+	FullSpill  FullPolicy = -1            // kept aside, admitted in order as room comes
+	FullWait   FullPolicy = math.MaxInt64 // until there is room or the context ends
+)
+
+// EnqueueOption changes a request before it is sent.
+type EnqueueOption func(*Request)
+
+// ID names the job: 1 to 128 bytes of printable UTF-8 without space. The same ID with the same
+// payload is one job (duplicate); with another payload it is a conflict. An ID names its work for ever.
+func ID(id string) EnqueueOption { return func(r *Request) { r.ID = id } }
+
+// CausedBy derives the ID from the job that causes this one: JOBID/step. So a repeated attempt
+// enqueues it once.
+func CausedBy(a *Attempt, step string) EnqueueOption {
+	return func(r *Request) { r.ID = a.ID + "/" + step }
+}
+
+// After makes the job due after d, by Redis's clock.
+func After(d time.Duration) EnqueueOption { return func(r *Request) { r.Delay = d } }
+
+// At makes the job due at t, to the millisecond. A past t is now.
+func At(t time.Time) EnqueueOption { return func(r *Request) { r.At = t } }
+
+// Priority from -1000 to 1000; higher is claimed first. Default 0.
+func Priority(p int) EnqueueOption { return func(r *Request) { r.Priority = p } }
+
+// LIFO puts the job before those of its priority that wait.
+func LIFO() EnqueueOption { return func(r *Request) { r.LIFO = true } }
+
+// MaxFailures sets the failure that kills the job; Unlimited = none does.
+func MaxFailures(n int) EnqueueOption { return func(r *Request) { r.MaxFailures = n } }
+
+// Retention keeps the ended job and its result readable for d.
+func Retention(d time.Duration) EnqueueOption { return func(r *Request) { r.Retention = d } }
+
+// OnFull says what to do where the queue is full.
+func OnFull(p FullPolicy) EnqueueOption { return func(r *Request) { r.OnFull = p } }
+
+// Header adds a header. At most 32, together at most 8 KiB; names as of queues.
+func Header(name, value string) EnqueueOption {
+	return func(r *Request) {
+		headers := maps.Clone(r.Headers)
+		if headers == nil {
+			headers = map[string]string{}
+		}
+		headers[name] = value
+		r.Headers = headers
+	}
+}
+
+// job is the request as a record's producer part.
+func (r Request) job(named bool) record.Job {
+	return record.Job{
+		Kind: r.Kind, Payload: r.Payload, Named: named, Delay: r.Delay, At: r.At, Retention: r.Retention,
+		MaxFailures: r.MaxFailures, Version: r.Version, Headers: r.Headers,
+	}
+}

@@ -1,0 +1,73 @@
+package waybill
+
+import (
+	"encoding/json"
+
+	"github.com/waybillhq/waybill/internal/store"
+)
+
+// QueueStats is how a queue stands: counts of now, then counters since its creation, which add
+// up: Accepted + Requeued = Completed + Died + Cancelled + Deleted + Live().
+type QueueStats struct {
+	Queue string
+	store.Stats
+}
+
+// MarshalJSON gives the object that command line and HTTP API print.
+func (s QueueStats) MarshalJSON() ([]byte, error) {
+	o := statsJSON{
+		Queue: s.Queue, At: utc(s.Now), Ready: s.Ready, Urgent: s.Urgent, Scheduled: s.Scheduled, Retry: s.Retry,
+		Parked: s.Parked, Active: s.Active, Spilled: s.Spilled, Dead: s.Dead, Kept: s.Kept, Workers: s.Workers,
+		Paused: s.PausedBy != "", PausedBy: orNull(s.PausedBy),
+		HorizonMS: s.HorizonNamed.Milliseconds(), HorizonGeneratedMS: s.HorizonGenerated.Milliseconds(),
+		Accepted: s.Accepted, Requeued: s.Requeued, Completed: s.Completed, Died: s.Died, Cancelled: s.Cancelled,
+		Deleted: s.Deleted, Deliveries: s.Deliveries, Failures: s.Failures, Crashes: s.Crashes, Snoozes: s.Snoozes,
+		Released: s.Released, Stale: s.Stale, Duplicates: s.Duplicates, Conflicts: s.Conflicts,
+		Rejected: s.Rejected, DeadCut: s.DeadCut,
+	}
+	if s.Capacity != store.Unlimited {
+		o.Capacity = &s.Capacity
+	}
+	if s.OldestReady >= 0 {
+		ms := s.OldestReady.Milliseconds()
+		o.OldestReadyMS = &ms
+	}
+	return json.Marshal(o)
+}
+
+type statsJSON struct {
+	Queue              string  `json:"queue"`
+	At                 *string `json:"at"`
+	Ready              int64   `json:"ready"`
+	Urgent             int64   `json:"urgent"`
+	Scheduled          int64   `json:"scheduled"`
+	Retry              int64   `json:"retry"`
+	Parked             int64   `json:"parked"`
+	Active             int64   `json:"active"`
+	Spilled            int64   `json:"spilled"`
+	Dead               int64   `json:"dead"`
+	Kept               int64   `json:"kept"`
+	Workers            int64   `json:"workers"`
+	Capacity           *int64  `json:"capacity"`
+	OldestReadyMS      *int64  `json:"oldest_ready_ms"`
+	Paused             bool    `json:"paused"`
+	PausedBy           *string `json:"paused_by"`
+	HorizonMS          int64   `json:"dedupe_horizon_ms"`
+	HorizonGeneratedMS int64   `json:"dedupe_horizon_generated_ms"`
+	Accepted           int64   `json:"accepted"`
+	Requeued           int64   `json:"requeued"`
+	Completed          int64   `json:"completed"`
+	Died               int64   `json:"died"`
+	Cancelled          int64   `json:"cancelled"`
+	Deleted            int64   `json:"deleted"`
+	Deliveries         int64   `json:"deliveries"`
+	Failures           int64   `json:"failures"`
+	Crashes            int64   `json:"crashes"`
+	Snoozes            int64   `json:"snoozes"`
+	Released           int64   `json:"released"`
+	Stale              int64   `json:"stale"`
+	Duplicates         int64   `json:"duplicates"`
+	Conflicts          int64   `json:"conflicts"`
+	Rejected           int64   `json:"rejected"`
+	DeadCut            int64   `json:"dead_cut"`
+}
