@@ -84,16 +84,11 @@ func jobInfo(queue string, i store.Info) JobInfo {
 // null = none, times in UTC with milliseconds.
 func (j JobInfo) MarshalJSON() ([]byte, error) {
 	o := jobJSON{
-		ID: j.ID, Queue: j.Queue, State: j.State, Token: orNull(j.Token), Worker: orNull(j.Worker), Reason: orNull(j.Reason),
-		Headers: j.Headers, Errors: make([]errorJSON, 0, len(j.Errors)),
-		EnqueuedAt: utc(j.EnqueuedAt), DueAt: utc(j.DueAt), StartedAt: utc(j.StartedAt),
+		ID: j.ID, Queue: j.Queue, State: j.State, EnqueuedAt: utc(j.EnqueuedAt), DueAt: utc(j.DueAt), StartedAt: utc(j.StartedAt),
 		FinishedAt: utc(j.FinishedAt), LeaseEndsAt: utc(j.LeaseEndsAt),
 	}
 	if j.Known {
 		o.fill(j)
-	}
-	for _, e := range j.Errors {
-		o.Errors = append(o.Errors, errorJSON{e.Attempt, utc(e.At), e.Type, e.Message, orNull(e.Worker), orNull(e.Stack)})
 	}
 	return json.Marshal(o)
 }
@@ -150,8 +145,13 @@ func (o *jobJSON) fill(j JobInfo) {
 		j.MaxFailures = DefaultMaxFailures
 	}
 	o.MaxFailures = &j.MaxFailures
-	if o.Headers == nil {
+	if o.Headers = j.Headers; o.Headers == nil {
 		o.Headers = map[string]string{}
+	}
+	o.Token, o.Worker, o.Reason = orNull(j.Token), orNull(j.Worker), orNull(j.Reason)
+	o.Errors = make([]errorJSON, 0, len(j.Errors))
+	for _, e := range j.Errors {
+		o.Errors = append(o.Errors, errorJSON{e.Attempt, utc(e.At), e.Type, e.Message, orNull(e.Worker), orNull(e.Stack)})
 	}
 	o.Payload, o.PayloadBase64 = textOrBytes(j.Payload)
 	if j.Result != nil {

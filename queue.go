@@ -44,7 +44,7 @@ func (q *Queue) Stats(ctx context.Context) (QueueStats, error) {
 	if err != nil {
 		return QueueStats{}, err
 	}
-	return QueueStats{Queue: q.q.Name(), Stats: s}, nil
+	return QueueStats(s), nil
 }
 
 // QueueSettings to change; nil leaves a setting as it is. Unlimited lifts a bound, 0 is 0.

@@ -2,6 +2,7 @@ package waybill
 
 import (
 	"encoding/json"
+	"time"
 
 	"github.com/waybillhq/waybill/internal/store"
 )
@@ -9,9 +10,39 @@ import (
 // QueueStats is how a queue stands: counts of now, then counters since its creation, which add
 // up: Accepted + Requeued = Completed + Died + Cancelled + Deleted + Live().
 type QueueStats struct {
-	Queue string
-	store.Stats
+	Queue     string
+	Now       time.Time // when it was read, by the server's clock
+	Ready     int64     // claimable now; includes Urgent
+	Urgent    int64     // of Ready: with a priority other than 0
+	Scheduled int64     // due later: delayed or snoozed
+	Retry     int64     // due later: after a failure or crash
+	Parked    int64     // of a kind that the workers seen so far do not know
+	Active    int64     // under a lease
+	Spilled   int64     // kept aside until there is room
+	Dead      int64
+	Kept      int64 // ended and still readable
+	Workers   int64 // processes that claimed within the last 30 s
+	Capacity  int64 // live jobs; Unlimited where there is no bound
+	High      int64 // most live jobs ever, without the spilled; counted while there is a capacity
+	// OldestReady is how long ago the oldest claimable job was enqueued; negative where there is none.
+	OldestReady time.Duration
+	PausedBy    string // "" = not paused
+	// HorizonNamed and HorizonGenerated are how far back a repeated enqueue of an ended job is known,
+	// for given and for generated IDs.
+	HorizonNamed, HorizonGenerated time.Duration
+
+	// Since the queue's creation. Accepted includes spilled jobs; Deleted counts live ones only.
+	Accepted, Requeued, Completed, Died, Cancelled, Deleted int64
+	// How deliveries ended, and settlements that were refused because the lease was lost.
+	Deliveries, Failures, Crashes, Snoozes, Released, Stale int64
+	// Enqueues that added nothing.
+	Duplicates, Conflicts, Rejected int64
+	DeadCut                         int64 // dead jobs forgotten over the limits of count and age
+	Orphans                         int64 // leases found without a record: data was lost
 }
+
+// Live is the number of jobs that have not ended.
+func (s QueueStats) Live() int64 { return store.Stats(s).Live() }
 
 // MarshalJSON gives the object that command line and HTTP API print.
 func (s QueueStats) MarshalJSON() ([]byte, error) {
@@ -25,7 +56,7 @@ func (s QueueStats) MarshalJSON() ([]byte, error) {
 		Released: s.Released, Stale: s.Stale, Duplicates: s.Duplicates, Conflicts: s.Conflicts,
 		Rejected: s.Rejected, DeadCut: s.DeadCut,
 	}
-	if s.Capacity != store.Unlimited {
+	if s.Capacity != Unlimited {
 		o.Capacity = &s.Capacity
 	}
 	if s.OldestReady >= 0 {

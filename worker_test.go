@@ -420,7 +420,7 @@ func TestWorker_OutlivesRedis(t *testing.T) {
 		})
 	}
 	if s := stats(t, c, ""); s.Accepted != 150 || s.Completed != 150 || s.Live() != 0 {
-		t.Errorf("%+v", s.Stats)
+		t.Errorf("%+v", s)
 	}
 }
 

@@ -10,19 +10,35 @@ import (
 // Stats is how a queue stands. Counts of now, then counters since the queue's creation.
 // Accepted + Requeued = Completed + Died + Cancelled + Deleted + Live.
 type Stats struct {
-	Now                                                                  time.Time // by the server's clock
-	Ready, Urgent, Scheduled, Retry, Parked, Active, Spilled, Dead, Kept int64
-	Workers                                                              int64         // claimed within the last 30 s
-	Capacity                                                             int64         // Unlimited where there is none
-	High                                                                 int64         // most live jobs ever, while a capacity was set
-	OldestReady                                                          time.Duration // since enqueue; negative where none is ready
-	PausedBy                                                             string        // "" = not paused
-	// Horizon is how far back a repeated enqueue of an ended job is known, for given and generated IDs.
+	Queue     string
+	Now       time.Time // when it was read, by the server's clock
+	Ready     int64     // claimable now; includes Urgent
+	Urgent    int64     // of Ready: with a priority other than 0
+	Scheduled int64     // due later: delayed or snoozed
+	Retry     int64     // due later: after a failure or crash
+	Parked    int64     // of a kind that the workers seen so far do not know
+	Active    int64     // under a lease
+	Spilled   int64     // kept aside until there is room
+	Dead      int64
+	Kept      int64 // ended and still readable
+	Workers   int64 // processes that claimed within the last 30 s
+	Capacity  int64 // live jobs; Unlimited where there is no bound
+	High      int64 // most live jobs ever, without the spilled; counted while there is a capacity
+	// OldestReady is how long ago the oldest claimable job was enqueued; negative where there is none.
+	OldestReady time.Duration
+	PausedBy    string // "" = not paused
+	// HorizonNamed and HorizonGenerated are how far back a repeated enqueue of an ended job is known,
+	// for given and for generated IDs.
 	HorizonNamed, HorizonGenerated time.Duration
 
+	// Since the queue's creation. Accepted includes spilled jobs; Deleted counts live ones only.
 	Accepted, Requeued, Completed, Died, Cancelled, Deleted int64
+	// How deliveries ended, and settlements that were refused because the lease was lost.
 	Deliveries, Failures, Crashes, Snoozes, Released, Stale int64
-	Duplicates, Conflicts, Rejected, DeadCut, Orphans       int64
+	// Enqueues that added nothing.
+	Duplicates, Conflicts, Rejected int64
+	DeadCut                         int64 // dead jobs forgotten over the limits of count and age
+	Orphans                         int64 // leases found without a record: data was lost
 }
 
 // Live is the number of jobs that have not ended.
@@ -43,7 +59,7 @@ func (q *Queue) Stats(ctx context.Context) (Stats, error) {
 	for i := 1; i < len(reply); i += 2 {
 		m[text(reply[i])] = reply[i+1]
 	}
-	s := Stats{Now: moment(reply[0])}
+	s := Stats{Queue: q.name, Now: moment(reply[0])}
 	for name, p := range s.numbers() {
 		*p = number(m[name])
 	}
