@@ -24,6 +24,7 @@ const (
 type bell struct {
 	rang      chan bool // one answer a listen
 	listening bool
+	deaf      bool // the queue is paused: a token is of no use to this runner
 }
 
 // lastClaim is what the claim loop keeps of its last claim.
@@ -55,6 +56,7 @@ func (r *Runner) claimLoop(ctx, work context.Context, b *bell) {
 		if more && r.slots() > 0 {
 			continue
 		}
+		b.deaf = got.Paused
 		r.await(ctx, b, r.until(got), more)
 	}
 }
@@ -62,7 +64,7 @@ func (r *Runner) claimLoop(ctx, work context.Context, b *bell) {
 // claim asks for as many jobs as there are free slots, and starts them. It is not sent under a
 // context that can end: a claim that is given up would leave jobs leased to nobody.
 func (r *Runner) claim(work context.Context) (store.Claimed, error) {
-	got, err := r.sendClaim(work)
+	got, err := r.sendClaim(work, r.slots())
 	if err != nil {
 		return got, err
 	}
@@ -84,12 +86,11 @@ func (r *Runner) claim(work context.Context) (store.Claimed, error) {
 
 // sendClaim sends one claim; where no answer came it sends the same one again, which brings the
 // same jobs.
-func (r *Runner) sendClaim(work context.Context) (store.Claimed, error) {
-	most := r.slots()
+func (r *Runner) sendClaim(ctx context.Context, most int) (store.Claimed, error) {
 	if !r.last.open {
 		r.last = lastClaim{number: r.last.number + 1, suspect: most > 0 && r.o.Suspects.enter()}
 	}
-	got, err := r.o.Queue.Claim(work, store.Claim{
+	got, err := r.o.Queue.Claim(ctx, store.Claim{
 		Worker: r.worker, Number: r.last.number, Most: most, Lease: r.o.Lease, Suspect: r.last.suspect, Kinds: r.o.Kinds,
 	})
 	r.last.open = err != nil
@@ -120,7 +121,7 @@ func (r *Runner) await(ctx context.Context, b *bell, d time.Duration, more bool)
 	t := time.NewTimer(d)
 	defer t.Stop()
 	for {
-		if !b.listening && r.slots() > 0 {
+		if !b.listening && !b.deaf && r.slots() > 0 {
 			b.listening = true
 			go r.listen(ctx, b)
 		}

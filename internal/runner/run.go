@@ -14,10 +14,7 @@ import (
 // start runs one delivery in its own goroutine.
 func (r *Runner) start(work context.Context, d store.Delivery) {
 	ctx, cancel := context.WithCancelCause(work)
-	a := &Attempt{Delivery: d, runner: r, cancel: cancel}
-	if a.Rec, a.damage = record.Parse(d.Record); a.damage != nil {
-		a.Rec.Keep = record.LostKeep
-	}
+	a := r.newAttempt(d, cancel)
 	r.mu.Lock()
 	r.held[d.Member()] = a
 	r.busy++
@@ -34,6 +31,14 @@ func (r *Runner) start(work context.Context, d store.Delivery) {
 		r.ability(end)
 		r.settler.Add(end)
 	}()
+}
+
+func (r *Runner) newAttempt(d store.Delivery, cancel context.CancelCauseFunc) *Attempt {
+	a := &Attempt{Delivery: d, runner: r, cancel: cancel}
+	if a.Rec, a.damage = record.Parse(d.Record); a.damage != nil {
+		a.Rec.Keep = record.LostKeep
+	}
+	return a
 }
 
 // run is one attempt, from record to ending.

@@ -122,19 +122,21 @@ func (r *Runner) Worker() string { return r.worker }
 // outlast the grace, settles or releases every job, and returns. An error says that handlers
 // did not return or that ends could not be recorded; leases bring those jobs back.
 func (r *Runner) Run(ctx context.Context) error {
-	work, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	calls := context.WithoutCancel(ctx) // of calls to Redis that must not be given up half-way
+	work, cancel := context.WithCancelCause(calls)
 	defer cancel(nil)
-	r.settler = batch.New(settleMost, func(ends []ending) { r.settle(context.WithoutCancel(ctx), ends) })
+	r.settler = batch.New(settleMost, func(ends []ending) { r.settle(calls, ends) })
 	stopRenewing := make(chan struct{})
 	var renewing sync.WaitGroup
-	renewing.Go(func() { r.renewLoop(work, stopRenewing) })
+	renewing.Go(func() { r.renewLoop(calls, stopRenewing) })
 	b := &bell{rang: make(chan bool, 1)}
 	r.claimLoop(ctx, work, b)
 	close(r.stopping)
+	r.returnOpenClaim(calls)
 	err := r.stop(cancel)
 	close(stopRenewing)
 	renewing.Wait()
-	r.silence(context.WithoutCancel(ctx), b)
+	r.silence(calls, b)
 	return err
 }
 

@@ -39,6 +39,22 @@ func (r *Runner) stop(cancel context.CancelCauseFunc) error {
 	return nil
 }
 
+// returnOpenClaim asks once more for the answer to a claim that got none, and gives back the jobs it brings:
+// nobody would run them until their leases end.
+func (r *Runner) returnOpenClaim(ctx context.Context) {
+	if !r.last.open {
+		return
+	}
+	got, err := r.sendClaim(ctx, 0) // none, where the first never arrived
+	if err != nil {
+		r.log.Warn("last claim got no answer: leases bring its jobs back", errorAttr(err))
+		return
+	}
+	for _, d := range got.Jobs {
+		r.settler.Add(r.releasing(r.newAttempt(d, func(error) {})))
+	}
+}
+
 // release gives back the jobs of handlers that do not return; what they return later is dropped.
 func (r *Runner) release() int {
 	r.mu.Lock()
@@ -52,9 +68,13 @@ func (r *Runner) release() int {
 	r.mu.Unlock()
 	for _, a := range stuck {
 		r.log.Error("handler does not return: its job is released", a.attrs()...)
-		r.settler.Add(ending{a: a, s: store.Settlement{Member: a.Member(), Keep: a.Rec.Keep, End: store.Release}})
+		r.settler.Add(r.releasing(a))
 	}
 	return len(stuck)
+}
+
+func (r *Runner) releasing(a *Attempt) ending {
+	return ending{a: a, s: store.Settlement{Member: a.Member(), Keep: a.Rec.Keep, End: store.Release}}
 }
 
 func within(done <-chan struct{}, d time.Duration) bool {
