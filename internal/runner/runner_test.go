@@ -1,0 +1,279 @@
+package runner_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/record"
+	"github.com/waybillhq/waybill/internal/runner"
+	"github.com/waybillhq/waybill/internal/store"
+)
+
+var errAway = errors.New("redis is away")
+
+// fakeQueue answers from scripts and keeps a list of calls. Time is the bubble's.
+type fakeQueue struct {
+	mu     sync.Mutex
+	calls  []string
+	claims []store.Claim
+	jobs   []store.Delivery // what the next claims bring, one each
+	fail   map[string]int   // how often a call still fails
+	lost   bool             // a failed claim took its job all the same
+	taken  []store.Delivery // by the claim that got no answer
+	rings  int
+}
+
+func (q *fakeQueue) note(call string) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.calls = append(q.calls, call)
+	if q.fail[call] > 0 {
+		q.fail[call]--
+		return errAway
+	}
+	return nil
+}
+
+func (q *fakeQueue) Claim(_ context.Context, c store.Claim) (store.Claimed, error) {
+	err := q.note("claim")
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	again := len(q.claims) > 0 && q.claims[len(q.claims)-1].Number == c.Number
+	q.claims = append(q.claims, c)
+	out := store.Claimed{Now: time.Now()}
+	if again {
+		out.Jobs = q.taken
+	} else if len(q.jobs) > 0 && c.Most > 0 && (q.jobs[0].Crashes < 2 || c.Suspect) {
+		out.Jobs, q.jobs = q.jobs[:1], q.jobs[1:]
+		out.Left = int64(len(q.jobs))
+	}
+	if err != nil {
+		if q.taken = out.Jobs; !q.lost && len(out.Jobs) > 0 {
+			q.jobs, q.taken = append(q.taken, q.jobs...), nil
+		}
+		return store.Claimed{}, err
+	}
+	return out, nil
+}
+
+func (q *fakeQueue) Settle(_ context.Context, items []store.Settlement) ([]store.Verdict, error) {
+	out := make([]store.Verdict, len(items))
+	if err := q.note("settle"); err != nil {
+		return out, err
+	}
+	for i, it := range items {
+		out[i] = store.Done
+		_ = q.note("settled " + string(it.End))
+	}
+	return out, nil
+}
+
+func (q *fakeQueue) Renew(_ context.Context, _ time.Duration, members []string) ([]store.Verdict, error) {
+	return slices.Repeat([]store.Verdict{store.Held}, len(members)), q.note("renew")
+}
+
+func (q *fakeQueue) Listen(ctx context.Context, d time.Duration) (bool, error) {
+	q.mu.Lock()
+	ring := q.rings > 0
+	if ring {
+		q.rings--
+	}
+	q.mu.Unlock()
+	if !ring {
+		select {
+		case <-ctx.Done():
+		case <-time.After(d):
+		}
+	}
+	return ring, q.note("listen")
+}
+
+func (q *fakeQueue) Ring(context.Context) error { return q.note("ring") }
+
+func (q *fakeQueue) seen() []string {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return slices.Clone(q.calls)
+}
+
+func (q *fakeQueue) count(call string) int {
+	n := 0
+	for _, c := range q.seen() {
+		if c == call {
+			n++
+		}
+	}
+	return n
+}
+
+func delivery(n, crashes int) store.Delivery {
+	head := record.Head{Seq: uint64(n)}
+	raw := fmt.Appendf(nil, "1%s%011x", head, 1)
+	id := fmt.Sprintf("j%d", n)
+	return store.Delivery{
+		ID: id, Token: fmt.Sprintf("1-w.%d", n), Element: head.Element(id), Attempt: 1, Crashes: crashes,
+		Record: append(raw, record.Job{Kind: "k"}.Blob()...),
+	}
+}
+
+// bubble runs a runner on a fake queue in fake time until body returns.
+func bubble(t *testing.T, q *fakeQueue, concurrency int, h func(context.Context, *runner.Attempt) error, body func()) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		r := runner.New(runner.Options{
+			Name: "q", Queue: q, Concurrency: concurrency, Lease: 30 * time.Second, Grace: time.Minute, Poll: time.Second,
+			Policy:   func(string) runner.Policy { return runner.Policy{Retry: func(int, error) time.Duration { return time.Second }} },
+			Handle:   func(ctx context.Context, a *runner.Attempt) ([]byte, error) { return nil, h(ctx, a) },
+			Suspects: &runner.Gate{},
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- r.Run(ctx) }()
+		body()
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("run: %v", err)
+		}
+	})
+}
+
+func quick(context.Context, *runner.Attempt) error { return nil }
+
+func after(d time.Duration) func(context.Context, *runner.Attempt) error {
+	return func(context.Context, *runner.Attempt) error {
+		<-time.After(d)
+		return nil
+	}
+}
+
+func pass(d time.Duration) { <-time.After(d) }
+
+func TestRunner_AfterAnOutage(t *testing.T) {
+	t.Run("it settles, then renews, then claims", func(t *testing.T) {
+		q := &fakeQueue{jobs: []store.Delivery{delivery(1, 0), delivery(2, 0)}, fail: map[string]int{"settle": 5, "renew": 2}}
+		bubble(t, q, 2, func(ctx context.Context, a *runner.Attempt) error {
+			if a.ID == "j1" { // it ends at once, the other goes on
+				return nil
+			}
+			return after(time.Minute)(ctx, a)
+		}, func() { pass(20 * time.Second) })
+		calls := q.seen()
+		settled := slices.Index(calls, "settled ack")
+		renewed := settled + slices.Index(calls[settled:], "renew")
+		claimed := settled + slices.Index(calls[settled:], "claim")
+		if settled < 5 || renewed > claimed {
+			t.Errorf("settled at %d, renewed at %d, claimed at %d of %v", settled, renewed, claimed, calls)
+		}
+		failed := slices.Index(calls, "settle")
+		if n := slices.Index(calls[failed:settled], "claim"); n > 1 {
+			t.Errorf("it claimed while an end was not recorded: %v", calls[failed:settled])
+		}
+	})
+	t.Run("it waits longer from try to try, and tries on", func(t *testing.T) {
+		q := &fakeQueue{fail: map[string]int{"claim": 1 << 30}}
+		bubble(t, q, 1, quick, func() { pass(10 * time.Minute) })
+		if n := q.count("claim"); n < 100 || n > 300 {
+			t.Errorf("%d claims in ten minutes", n)
+		}
+	})
+}
+
+func TestRunner_LostClaimAnswer(t *testing.T) {
+	t.Run("the same claim is sent again and its job runs once", func(t *testing.T) {
+		q := &fakeQueue{jobs: []store.Delivery{delivery(1, 0)}, fail: map[string]int{"claim": 2}, lost: true}
+		bubble(t, q, 1, quick, func() { pass(5 * time.Second) })
+		if q.claims[0].Number != q.claims[1].Number || q.claims[1].Number != q.claims[2].Number {
+			t.Errorf("numbers %d, %d, %d", q.claims[0].Number, q.claims[1].Number, q.claims[2].Number)
+		}
+		if n := q.count("settled ack"); n != 1 {
+			t.Errorf("settled %d times", n)
+		}
+	})
+	t.Run("a stop gives back what it may have brought", func(t *testing.T) {
+		q := &fakeQueue{jobs: []store.Delivery{delivery(1, 0)}, fail: map[string]int{"claim": 1}, lost: true}
+		bubble(t, q, 1, quick, synctest.Wait)
+		last := q.claims[len(q.claims)-1]
+		if q.count("settled release") != 1 || last.Most != 0 || last.Number != q.claims[0].Number {
+			t.Errorf("calls %v, last claim %+v", q.seen(), last)
+		}
+	})
+}
+
+func TestRunner_Suspects(t *testing.T) {
+	q := &fakeQueue{jobs: []store.Delivery{delivery(1, 2), delivery(2, 2), delivery(3, 3)}}
+	running, most := 0, 0
+	bubble(t, q, 5, func(context.Context, *runner.Attempt) error {
+		running++
+		most = max(most, running)
+		pass(3 * time.Second)
+		running--
+		return nil
+	}, func() { pass(30 * time.Second) })
+	if most != 1 || q.count("settled ack") != 3 {
+		t.Errorf("%d suspects at a time, %d settled", most, q.count("settled ack"))
+	}
+}
+
+func TestRunner_Unable(t *testing.T) {
+	var jobs []store.Delivery
+	for i := range 1000 {
+		jobs = append(jobs, delivery(i+1, 0))
+	}
+	q := &fakeQueue{jobs: jobs}
+	bubble(t, q, 1, func(context.Context, *runner.Attempt) error {
+		return &runner.Steer{End: runner.Release, Err: errors.New("command not found")}
+	}, func() { pass(time.Minute) })
+	if n := q.count("settled release"); n < 5 || n > 100 {
+		t.Errorf("%d jobs claimed and given back in a minute", n)
+	}
+	if n := q.count("settled retry") + q.count("settled dead"); n != 0 {
+		t.Errorf("%d jobs failed for what they can't help", n)
+	}
+}
+
+func TestRunner_Bell(t *testing.T) {
+	t.Run("it does not listen without a free slot, and claims by heartbeat", func(t *testing.T) {
+		q := &fakeQueue{jobs: []store.Delivery{delivery(1, 0)}}
+		bubble(t, q, 1, after(time.Minute), func() { pass(59 * time.Second) })
+		if n := q.count("listen"); n > 1 {
+			t.Errorf("listened %d times", n)
+		}
+		if n := q.count("claim"); n < 5 || n > 9 {
+			t.Errorf("%d claims", n)
+		}
+	})
+	t.Run("idle, it asks about twice a second", func(t *testing.T) {
+		q := &fakeQueue{}
+		bubble(t, q, 1, quick, func() { pass(time.Minute) })
+		if n := len(q.seen()); n < 100 || n > 140 {
+			t.Errorf("%d calls in a minute", n)
+		}
+	})
+	t.Run("it claims at once when the bell rings", func(t *testing.T) {
+		q := &fakeQueue{}
+		bubble(t, q, 1, quick, func() {
+			pass(10*time.Second + time.Millisecond)
+			q.mu.Lock()
+			q.rings, q.jobs = 1, []store.Delivery{delivery(1, 0)}
+			q.mu.Unlock()
+			pass(time.Second)
+			if q.count("settled ack") != 1 {
+				t.Error("the job did not run")
+			}
+		})
+	})
+}
+
+func TestRunner_RenewsAtAThirdOfTheLease(t *testing.T) {
+	q := &fakeQueue{jobs: []store.Delivery{delivery(1, 0)}}
+	bubble(t, q, 1, after(95*time.Second), func() { pass(94 * time.Second) })
+	if n := q.count("renew"); n != 9 {
+		t.Errorf("%d renewals in 94 s of a lease of 30 s", n)
+	}
+}
