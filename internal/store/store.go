@@ -93,6 +93,9 @@ func (q *Queue) Name() string { return q.name }
 // call runs a verb and repeats it while that may help. unsure tells that an earlier try of it
 // may have happened.
 func (q *Queue) call(ctx context.Context, name string, args ...any) (reply []any, unsure bool, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, false, &CallError{Verb: name, Queue: q.name, Kind: ErrUnavailable, Err: err}
+	}
 	argv := append([]any{q.tag}, args...)
 	for try := 0; ; try++ {
 		cmd, err := q.store.scripts.run(ctx, name, q.keys, argv)
