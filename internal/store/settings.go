@@ -12,7 +12,8 @@ import (
 // Unlimited is the value of a setting without bound.
 const Unlimited = -1
 
-// Settings to change; nil leaves a setting as it is. Numbers: Unlimited or at least 0.
+// Settings to change; nil leaves a setting as it is. Numbers: at least 0, or Unlimited; the windows are
+// always bounded, at least 1 s and 1,000.
 type Settings struct {
 	Capacity        *int64         // live jobs; default unlimited
 	CrashAllowance  *int64         // crashes forgiven; the next one kills; default 5
@@ -27,22 +28,25 @@ type Settings struct {
 func (q *Queue) Configure(ctx context.Context, s Settings) error {
 	args := []any{}
 	var err error
-	set := func(field string, v *int64, least int64) {
+	set := func(field string, v *int64, least int64, unlimited bool) {
 		if v == nil || err != nil {
 			return
 		}
-		if *v < least && *v != Unlimited {
+		switch {
+		case *v < least && !unlimited:
+			err = bad(field, "is %d: at least %d", *v, least)
+		case *v < least && *v != Unlimited:
 			err = bad(field, "is %d: at least %d, or unlimited", *v, least)
 		}
 		args = append(args, field, settingText(*v))
 	}
-	set("capacity", s.Capacity, 0)
-	set("crash_allowance", s.CrashAllowance, 0)
-	set("dead_count", s.DeadCount, 0)
-	set("dead_age", inMilliseconds(s.DeadAge), 0)
-	set("window_generated", inMilliseconds(s.WindowGenerated), 1000)
-	set("window_named", inMilliseconds(s.WindowNamed), 1000)
-	set("window_count", s.WindowCount, 1000)
+	set("capacity", s.Capacity, 0, true)
+	set("crash_allowance", s.CrashAllowance, 0, true)
+	set("dead_count", s.DeadCount, 0, true)
+	set("dead_age", inMilliseconds(s.DeadAge), 0, true)
+	set("window_generated", inMilliseconds(s.WindowGenerated), 1000, false)
+	set("window_named", inMilliseconds(s.WindowNamed), 1000, false)
+	set("window_count", s.WindowCount, 1000, false)
 	if err != nil || len(args) == 0 {
 		return err
 	}

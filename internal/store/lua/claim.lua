@@ -145,7 +145,7 @@ local function turn(name, first, second, span)
   local at = tonumber(m[2] or meta[6] or now)
   local current = m[1] == '1' and second or first
   local full = tonumber(m[4] or 1000000)
-  if now < at + tonumber(m[3] or span[2]) and not (full and call('HLEN', current) >= full) then return end
+  if now < at + (tonumber(m[3]) or span[2]) and not (full and call('HLEN', current) >= full) then return end
   call('UNLINK', m[1] == '1' and first or second)
   call('HSET', META, name, m[1] == '1' and '0' or '1', name .. '_at', math.max(at, now), name .. '_before', at)
 end

@@ -27,6 +27,8 @@ local function drop(key, els)
         news[#news + 1] = job.id .. ' deleted'
       end
       deleted, ghosts = deleted + 1, ghosts - 1
+    elseif not job.keep and key ~= READY then -- the record went by its time
+      clear({job.id})
     end
   end
   if key ~= READY then return end
