@@ -50,8 +50,9 @@ var floors = map[string]floor{
 	"examples/": street,
 	"test/":     street,
 
-	"internal/house":     testsOnly,
-	"internal/redistest": testsOnly,
+	"internal/house":       testsOnly,
+	"internal/store/model": testsOnly,
+	"internal/redistest":   testsOnly,
 }
 
 // betweenMachines lists the only arrows allowed from one machine to another.

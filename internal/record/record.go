@@ -207,6 +207,9 @@ func (r *Record) setField(tag uint64, b []byte) error {
 		r.Headers[string(b[n:n+int(size)])] = string(b[n+int(size):])
 		return nil
 	}
+	if tag > tagHeader { // of a later version
+		return nil
+	}
 	v, n := binary.Varint(b)
 	if n <= 0 {
 		return fmt.Errorf("%w: field %d", ErrDamaged, tag)

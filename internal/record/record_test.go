@@ -123,10 +123,12 @@ func TestRecord_OtherFormats(t *testing.T) {
 		}
 	}
 	t.Run("an unknown field is skipped", func(t *testing.T) {
-		raw := append(bytes.Clone(good[:len(good)-1]), 99, 2, 'x', 'y', 0, 'p')
-		r, err := record.Parse(raw)
-		if err != nil || string(r.Payload) != "p" {
-			t.Errorf("%q, %v", r.Payload, err)
+		for _, field := range []string{"\x63\x02xy", "\x63\x00", "\x63\x02\xc3\xa9", "\x05\x01\x80"} {
+			raw := append(bytes.Clone(good[:len(good)-1]), field+"\x00p"...)
+			r, err := record.Parse(raw)
+			if err != nil || string(r.Payload) != "p" {
+				t.Errorf("%q: %q, %v", field, r.Payload, err)
+			}
 		}
 	})
 }

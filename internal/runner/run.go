@@ -34,7 +34,7 @@ func (r *Runner) start(work context.Context, d store.Delivery) {
 }
 
 func (r *Runner) newAttempt(d store.Delivery, cancel context.CancelCauseFunc) *Attempt {
-	a := &Attempt{Delivery: d, runner: r, cancel: cancel}
+	a := &Attempt{Delivery: d, runner: r, cancel: cancel, came: time.Now()}
 	if a.Rec, a.damage = record.Parse(d.Record); a.damage != nil {
 		a.Rec.Keep = record.LostKeep
 	}

@@ -42,9 +42,15 @@ type Attempt struct {
 	Rec record.Record
 
 	runner *Runner
+	came   time.Time // when the claim was answered, by this process's clock
 	cancel context.CancelCauseFunc
 	damage error // of the record
 	done   bool  // the handler is over, or was given up; guarded by Runner.mu
+}
+
+// serverNow is Redis's clock as far as this process can tell: that of the claim, and the time since.
+func (a *Attempt) serverNow() time.Time {
+	return a.Deadline.Add(-a.runner.o.Lease).Add(time.Since(a.came))
 }
 
 // Check asks whether the attempt still holds the job, and renews its lease if so.

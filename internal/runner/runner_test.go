@@ -128,7 +128,9 @@ func bubble(t *testing.T, q *fakeQueue, concurrency int, h func(context.Context,
 	synctest.Test(t, func(t *testing.T) {
 		r := runner.New(runner.Options{
 			Name: "q", Queue: q, Concurrency: concurrency, Lease: 30 * time.Second, Grace: time.Minute, Poll: time.Second,
-			Policy:   func(string) runner.Policy { return runner.Policy{Retry: func(int, error) time.Duration { return time.Second }} },
+			Policy: func(string) runner.Policy {
+				return runner.Policy{Retry: func(int, error) time.Duration { return time.Second }}
+			},
 			Handle:   func(ctx context.Context, a *runner.Attempt) ([]byte, error) { return nil, h(ctx, a) },
 			Suspects: &runner.Gate{},
 		})

@@ -99,7 +99,7 @@ func (r *Runner) fail(ctx context.Context, a *Attempt, s *store.Settlement, err 
 // line is what the job keeps of an error.
 func (r *Runner) line(ctx context.Context, a *Attempt, err error) string {
 	e := store.Error{
-		Attempt: a.Delivery.Attempt, At: time.Now().UnixMilli(), Type: "failure",
+		Attempt: a.Delivery.Attempt, At: a.serverNow().UnixMilli(), Type: "failure",
 		Message: tail(err.Error(), maxMessage), Worker: r.worker,
 	}
 	var p *panicError

@@ -76,6 +76,9 @@ func classifyReply(msg string, loading bool) (kind error, again bool) {
 	if strings.Contains(msg, "-OOM") || code == "OOM" { // enqueue's first write is the one refused
 		return ErrUnavailable, false
 	}
+	if strings.Contains(msg, "Protocol error: unauthenticated") { // NOAUTH, of a call with many arguments
+		return ErrUnavailable, false
+	}
 	if slices.Contains(untouched, code) && !inside || loading {
 		return ErrUnavailable, slices.Contains(transient, code)
 	}

@@ -104,6 +104,9 @@ func (q *Queue) call(ctx context.Context, name string, args ...any) (reply []any
 			return reply, unsure, err
 		}
 		kind, again := classify(err)
+		if q.store.scripts.all[name].verb.flag == "no-writes" {
+			kind = ErrUnavailable // nothing can have happened
+		}
 		unsure = unsure || errors.Is(kind, ErrUnknown)
 		if !again || try+1 == tries || !wait(ctx, pause<<try) {
 			if unsure {

@@ -92,7 +92,7 @@ local function promote(key)
   local runs = call('HMGET', RUNS, unpack(ids))
   call('ZREM', key, unpack(els))
   for i, el in ipairs(els) do
-    local crashes = tonumber(string.match(runs[i] or '', '^%d+ %d+ (%d+)')) or 0
+    local crashes = tonumber(string.match(runs[i] or '', '^%d+ %d+ (%d+)') or 0)
     if crashes > 1 then
       call('ZADD', SUSPECTS, now, el)
       fresh = true
@@ -173,7 +173,7 @@ if meta[6] then
   turn('gen', GEN0, GEN1, {'generated', 60000})
   turn('named', NAMED0, NAMED1, {'named', HOUR})
 end
-if tonumber(NUMBER) % 64 == 0 then retire() end
+if tonumber(NUMBER) % 64 == 1 then retire() end
 turns = call('HMGET', META, 'gen', 'named')
 
 -- The claim itself: read and choose, then write.
@@ -186,7 +186,7 @@ end
 local els, leases, runs = {}, {}, {} -- what is taken
 local removals, moves = {}, {} -- {key, elements, how many} and {zset or kind, element}
 local out = {'ok', now, 0, '', 0, now + LEASE}
-local bytes, ghosts, newer, suspects, taken = 0, 0, 0, 0, 0
+local bytes, ghosts, orphans, newer, suspects, taken = 0, 0, 0, 0, 0, 0
 local tokens = {}
 
 -- kind_known tells whether the worker knows the kind of a record.
@@ -219,7 +219,7 @@ end
 -- decide takes an element, or says where else it goes.
 local function decide(key, el, id, rec, run)
   if not rec then
-    if key == READY then ghosts = ghosts + 1 end
+    if key == READY then ghosts = ghosts + 1 else orphans = orphans + 1 end
     return
   end
   if string.byte(rec) ~= 49 then
@@ -319,6 +319,7 @@ local function remove()
     end
   end
   fewer_ghosts(ghosts)
+  count('orphans', orphans)
 end
 
 local function move()

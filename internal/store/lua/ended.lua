@@ -70,6 +70,7 @@ local function finish(id, el, keep, outcome, run, ttl)
     call('ZADD', DONE, now + ttl, el)
     call('PEXPIRE', record(id), ttl)
     save_run(id, run, outcome)
+    if outcome == 'completed' then call('HDEL', CANCELS, id) end -- it was asked for too late
   else
     call('UNLINK', record(id))
     clear({id})

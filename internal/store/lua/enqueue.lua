@@ -1,7 +1,7 @@
 -- enqueue.lua adds jobs, each once. The only script that may be refused for memory.
 -- ARGV: tag, policy (reject | spill), then four a job: id, order (class and F or L),
 --       delay ("0", ms, or "@" and ms since 1970), blob (see package record).
--- Reply: now, live jobs after it and capacity ("" where unlimited), then a word a job, or one for all:
+-- Reply: now, live jobs after it and capacity (both "" where unlimited), then a word a job, or one for all:
 --        accepted | spilled | duplicate | conflict | full | newer
 -- Promise: all checks and the adding are one step; a repeat of the call adds nothing.
 local SPILL, n = ARGV[2] == 'spill', (#ARGV - 2) / 4
@@ -136,6 +136,6 @@ count('conflicts', tally.conflict)
 count('rejected', tally.full)
 local reply = answers(words)
 table.insert(reply, 1, now)
-table.insert(reply, 2, live)
+table.insert(reply, 2, capacity and live or '')
 table.insert(reply, 3, capacity and meta[2] or '')
 return reply

@@ -50,11 +50,6 @@ local function depth(ghosts)
   return n
 end
 
--- fewer_ghosts lowers the count of ghosts; elements that were damaged by hand were never counted.
-local function fewer_ghosts(n)
-  if n > 0 and call('HINCRBY', META, 'ghosts', -n) < 0 then call('HSET', META, 'ghosts', 0) end
-end
-
 -- raise keeps the highest number of live jobs that a queue with capacity ever held, without its spill.
 local function raise(live)
   if live > (tonumber(call('HGET', META, 'high')) or 0) then call('HSET', META, 'high', live) end
@@ -63,6 +58,15 @@ end
 -- count adds to a lifetime counter.
 local function count(name, n)
   if n ~= 0 then call('HINCRBY', STATS, name, n) end
+end
+
+-- fewer_ghosts lowers the count of ghosts. Beyond it there were elements whose records were lost: orphans.
+local function fewer_ghosts(n)
+  if n == 0 then return end
+  local left = call('HINCRBY', META, 'ghosts', -n)
+  if left >= 0 then return end
+  call('HSET', META, 'ghosts', 0)
+  count('orphans', -left)
 end
 
 -- answers is the reply to many: one word where all are the same.

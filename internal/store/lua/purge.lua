@@ -8,7 +8,7 @@ local STATE, most = ARGV[2], math.min(tonumber(ARGV[3]), 500)
 local deleted, looked = 0, 0
 
 -- drop deletes what the elements stand for. Ghosts only leave the list; records of a newer format stay, those in the
--- list as parked.
+-- list as parked. It tells how many stay in the index.
 local function drop(key, els)
   local mine, gone = own(els)
   if key == READY then
@@ -31,23 +31,29 @@ local function drop(key, els)
       clear({job.id})
     end
   end
-  if key ~= READY then return end
+  if key ~= READY then return #els - #gone end
   fewer_ghosts(ghosts)
-  if #gone == #els then return end
   local goes = {}
   for _, el in ipairs(gone) do goes[el] = true end
   for _, el in ipairs(els) do
     if not goes[el] then call('ZADD', PARKED, tonumber(string.sub(el, 5, 15), 16), el) end
   end
+  return 0
+end
+
+-- page gives elements from a rank on.
+local function page(key, from, n)
+  return call(key == READY and 'LRANGE' or 'ZRANGE', key, from, from + n - 1)
 end
 
 local left = 0
 for _, key in ipairs(STATES[STATE]) do
-  local room = most - looked
-  if room > 0 then
-    local els = key == READY and call('LRANGE', key, 0, room - 1) or call('ZRANGE', key, 0, room - 1)
-    looked = looked + #els
-    if #els > 0 then drop(key, els) end
+  local from, pages = 0, 0
+  while looked < most and pages < 20 do -- records of a newer format may fill the first pages
+    local els = page(key, from, most - looked)
+    if #els == 0 then break end
+    local stay = drop(key, els)
+    looked, from, pages = looked + #els - stay, from + stay, pages + 1
   end
   left = left + (key == READY and call('LLEN', key) or call('ZCARD', key))
 end

@@ -5,12 +5,17 @@
 -- Reply: now, then a word an item, or one for all:
 --        done | already (you, before) | stale (another attempt holds or held it) | gone (nothing known)
 --        | cancelled (it was to go back, but a cancel was asked for)
+--        An error reply where an item has no known outcome or its keep not 13 bytes: nothing was changed.
 -- Promise: check and change are one step; a token that does not hold the lease changes nothing.
 local members, outcomes, keeps, extra, n, plain = {}, {}, {}, {}, 0, true
 local i = 2
+local known = {ack = true, complete = true, retry = true, snooze = true, release = true, dead = true, cancel = true}
 while i <= #ARGV do
   n = n + 1
   members[n], outcomes[n], keeps[n] = ARGV[i], ARGV[i + 1], ARGV[i + 2]
+  if not known[outcomes[n]] or #(keeps[n] or '') ~= 13 then
+    return redis.error_reply('ERR settle: item ' .. n .. ': unknown outcome, or keep is not 13 bytes')
+  end
   i = i + 3
   if outcomes[n] ~= 'ack' then
     extra[n], plain = i, false
