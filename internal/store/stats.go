@@ -38,7 +38,7 @@ type Stats struct {
 	// Enqueues that added nothing.
 	Duplicates, Conflicts, Rejected int64
 	DeadCut                         int64 // dead jobs forgotten over the limits of count and age
-	Orphans                         int64 // leases found without a record: data was lost
+	Orphans                         int64 // leases and claimable elements found without a record: data was lost
 }
 
 // Live is the number of jobs that have not ended.
