@@ -1,0 +1,154 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/waybillhq/waybill"
+)
+
+// Exit statuses.
+const (
+	exitOther       = 1
+	exitInvalid     = 2
+	exitFull        = 3
+	exitState       = 4
+	exitUnavailable = 5
+	exitUnknown     = 7
+	exitNotFound    = 9
+)
+
+const statusText = `  0  accepted, duplicate, waited or spilled; done
+  1  anything else
+  2  bad usage or bad input; nothing was sent
+  3  rejected: the queue is full
+  4  conflict, or the job's state forbids it
+  5  Redis is unavailable, out of memory or does not permit it: nothing happened
+  7  outcome unknown: the ID is printed, ask again with it
+  9  not found`
+
+// badness orders the statuses of many items, the worst first: the program ends with the worst.
+var badness = []int{exitUnknown, exitUnavailable, exitState, exitInvalid, exitFull, 8, 6, exitOther, 0}
+
+// meaning is how a call that failed is told.
+type meaning struct {
+	is     error
+	status int
+	word   string
+	hint   func(error) string // what to do
+}
+
+// meanings is the one table from errors to statuses, words and hints; the first that fits.
+var meanings = []meaning{
+	{waybill.ErrUnknown, exitUnknown, "unknown", fixed("ask again with the same ID, it adds nothing twice")},
+	{waybill.ErrUnavailable, exitUnavailable, "unavailable", unavailableHint},
+	{waybill.ErrInvalid, exitInvalid, "invalid", nil},
+	{waybill.ErrFull, exitFull, "full", fullHint},
+	{waybill.ErrConflict, exitState, "conflict", fixed("give this work an ID of its own")},
+	{waybill.ErrNewer, exitState, "newer", fixed("update waybill here")},
+	{waybill.ErrState, exitState, "state", nil},
+	{waybill.ErrNotFound, exitNotFound, "not_found", fixed("it never was, or retention and window are over")},
+	{errInterrupted, exitOther, "interrupted", nil},
+}
+
+// errInterrupted: the user ended the program before its end.
+var errInterrupted = errors.New("interrupted")
+
+// meaningOf finds the row of an error.
+func meaningOf(err error) meaning {
+	for _, m := range meanings {
+		if errors.Is(err, m.is) {
+			return m
+		}
+	}
+	return meaning{status: exitOther, word: "other"}
+}
+
+// message tells an error in one line: what happened, and what to do.
+func message(err error) string {
+	text := visible(strings.Join(strings.Fields(err.Error()), " "), "")
+	if hint := meaningOf(err).hint; hint != nil {
+		text += ": " + hint(err)
+	}
+	return text
+}
+
+func fixed(hint string) func(error) string { return func(error) string { return hint } }
+
+func fullHint(err error) string {
+	if full, ok := errors.AsType[*waybill.FullError](err); ok {
+		return fmt.Sprintf("retry later, or queue set %s --capacity N", full.Queue)
+	}
+	return "retry later, or raise its capacity by queue set"
+}
+
+func unavailableHint(err error) string {
+	text := err.Error()
+	switch {
+	case strings.Contains(text, "OOM"):
+		return "work off or delete jobs, or give Redis more memory (maxmemory)"
+	case strings.Contains(text, "NOPERM"):
+		return "give this Redis user the rights it needs"
+	case strings.Contains(text, "NOAUTH"), strings.Contains(text, "WRONGPASS"), strings.Contains(text, "unauthenticated"):
+		return "check user and password in the Redis URL"
+	case strings.Contains(text, "dial"):
+		return "start Redis (waybill dev), or name another by --redis or WAYBILL_REDIS"
+	}
+	return "try again"
+}
+
+// usageError is bad usage of the program.
+type usageError struct{ text string }
+
+func (e *usageError) Error() string { return e.text }
+
+// Unwrap gives it the status of bad input.
+func (e *usageError) Unwrap() error { return waybill.ErrInvalid }
+
+func usage(cmd *cobra.Command, format string, args ...any) error {
+	return &usageError{fmt.Sprintf(format, args...) + " (see " + cmd.CommandPath() + " --help)"}
+}
+
+// answered is an error that stands in a JSON object that was printed already.
+type answered struct{ error }
+
+func (e answered) Unwrap() error { return e.error }
+
+// told is a status whose reasons were all told.
+type told int
+
+func (t told) Error() string { return fmt.Sprintf("exit status %d", int(t)) }
+
+// end tells how the program ended, and gives its exit status.
+func (a *app) end(err error) int {
+	if err == nil {
+		return 0
+	}
+	if t, ok := errors.AsType[told](err); ok {
+		return int(t)
+	}
+	m, text := meaningOf(err), message(err)
+	if _, done := errors.AsType[answered](err); a.json && !done {
+		_ = printJSON(a.stdout, failure{m.word, text})
+	}
+	a.say("%s", text)
+	return m.status
+}
+
+// failure is the object of a call that failed.
+type failure struct {
+	Error   string `json:"error"`
+	Message string `json:"message"`
+}
+
+// printJSON prints one object on a line of its own.
+func printJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}

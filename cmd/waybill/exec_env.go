@@ -1,0 +1,45 @@
+package main
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/waybillhq/waybill"
+)
+
+// environment is what a command gets: ours, less what names Redis (it may hold a password) or
+// another job, and what tells of its job.
+func environment(ours []string, a *waybill.Attempt, deadline time.Time) []string {
+	most := strconv.Itoa(a.MaxFailures)
+	if a.MaxFailures < 0 {
+		most = unlimited
+	}
+	until := ""
+	if !deadline.IsZero() {
+		until = deadline.UTC().Format("2006-01-02T15:04:05.000Z07:00")
+	}
+	job := []struct{ name, value string }{
+		{envURL, ""},
+		{"WAYBILL_JOB_ID", a.ID},
+		{"WAYBILL_QUEUE", a.Queue},
+		{"WAYBILL_KIND", a.Kind},
+		{"WAYBILL_ATTEMPT", strconv.Itoa(a.Number)},
+		{"WAYBILL_TOKEN", a.Token},
+		{"WAYBILL_IDEMPOTENCY_KEY", a.IdempotencyKey()},
+		{"WAYBILL_FAILURES", strconv.Itoa(a.Failures)},
+		{"WAYBILL_MAX_FAILURES", most},
+		{"WAYBILL_DEADLINE", until},
+		{"TRACEPARENT", a.Headers["traceparent"]},
+		{"TRACESTATE", a.Headers["tracestate"]},
+	}
+	env := slices.Clone(ours)
+	for _, v := range job {
+		env = slices.DeleteFunc(env, func(line string) bool { return strings.HasPrefix(line, v.name+"=") })
+		if v.value != "" && !strings.Contains(v.value, "\x00") {
+			env = append(env, v.name+"="+v.value)
+		}
+	}
+	return env
+}

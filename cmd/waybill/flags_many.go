@@ -1,0 +1,80 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/waybillhq/waybill"
+	"github.com/waybillhq/waybill/internal/record"
+)
+
+// headersFlag gathers headers, NAME=VALUE.
+type headersFlag map[string]string
+
+func (h *headersFlag) String() string { return "" }
+func (h *headersFlag) Type() string   { return "NAME=VALUE" }
+
+func (h *headersFlag) Set(s string) error {
+	name, value, ok := strings.Cut(s, "=")
+	if _, twice := (*h)[name]; !ok || twice {
+		return errors.New("want NAME=VALUE, each name once")
+	}
+	*h = maps.Clone(*h)
+	if *h == nil {
+		*h = headersFlag{}
+	}
+	(*h)[name] = value
+	return nil
+}
+
+// queuesFlag gathers queues, each with its concurrency: NAME or NAME=N.
+type queuesFlag []waybill.QueueOptions
+
+func (q *queuesFlag) String() string { return "" }
+func (q *queuesFlag) Type() string   { return "NAME[=N]" }
+
+func (q *queuesFlag) Set(s string) error {
+	name, number, given := strings.Cut(s, "=")
+	o := waybill.QueueOptions{Name: name}
+	if given {
+		n, err := strconv.Atoi(number)
+		if err != nil || n < 1 {
+			return errors.New("want NAME, or NAME=N with N from 1 on")
+		}
+		o.Concurrency = n
+	}
+	if name == "" || slices.ContainsFunc(*q, func(o waybill.QueueOptions) bool { return o.Name == name }) {
+		return errors.New("want the name of a queue, each once")
+	}
+	*q = append(*q, o)
+	return nil
+}
+
+// kindsFlag gathers kinds.
+type kindsFlag []string
+
+func (k *kindsFlag) String() string { return "" }
+func (k *kindsFlag) Type() string   { return "KIND" }
+
+func (k *kindsFlag) Set(s string) error {
+	if err := record.CheckName("kind", s); err != nil {
+		return err
+	}
+	if slices.Contains(*k, s) {
+		return fmt.Errorf("kind %s is given twice", s)
+	}
+	*k = append(*k, s)
+	return nil
+}
+
+func (q queuesFlag) names() string {
+	var names []string
+	for _, o := range q {
+		names = append(names, o.Name)
+	}
+	return strings.Join(names, ",")
+}

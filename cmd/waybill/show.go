@@ -1,0 +1,55 @@
+package main
+
+import (
+	"fmt"
+	"time"
+	"unicode/utf8"
+)
+
+// shownBytes is how much of a payload or result people are shown.
+const shownBytes = 2048
+
+// moment is a point in time, and how far it is from now, by the clock of Redis.
+func moment(t, now time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	text := t.UTC().Format("2006-01-02 15:04:05.000 MST")
+	switch d := now.Sub(t); {
+	case now.IsZero():
+		return text
+	case d < 0:
+		return text + " (in " + span(-d) + ")"
+	default:
+		return text + " (" + span(d) + " ago)"
+	}
+}
+
+// span is a duration to three places at most.
+func span(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return d.Round(time.Millisecond).String()
+	case d < time.Minute:
+		return d.Round(100 * time.Millisecond).String()
+	}
+	return d.Round(time.Second).String()
+}
+
+// content is a payload or result as people see it.
+func content(b []byte) string {
+	if len(b) == 0 {
+		return "(empty)"
+	}
+	text := string(b[:min(len(b), shownBytes)])
+	for len(b) > shownBytes && len(text) > 0 && !utf8.RuneStart(b[len(text)]) {
+		text = text[:len(text)-1] // not in the middle of a character
+	}
+	if !utf8.ValidString(text) {
+		text = fmt.Sprintf("%q", text)
+	}
+	if len(b) > len(text) && len(b) > shownBytes {
+		text += fmt.Sprintf(" … (%d bytes; --json has them all)", len(b))
+	}
+	return text
+}

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/waybillhq/waybill"
+)
+
+// lookEvery is how often the queues of --until-empty are looked at.
+const lookEvery = 200 * time.Millisecond
+
+// untilEmpty waits until none of the queues holds work, twice in a row: a job may put another one
+// into a queue that was looked at before. False where ctx ended first.
+func untilEmpty(ctx context.Context, c *waybill.Client, queues []waybill.QueueOptions, log *slog.Logger) bool {
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	for times := 0; times < 2; {
+		empty, err := allEmpty(ctx, c, queues)
+		switch {
+		case err != nil:
+			log.Debug("look whether the queues are empty", slog.Any(keyError, err)) // the worker tells of Redis
+			times = 0
+		case empty:
+			times++
+		default:
+			times = 0
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-look.C:
+		}
+	}
+	return true
+}
+
+func allEmpty(ctx context.Context, c *waybill.Client, queues []waybill.QueueOptions) (bool, error) {
+	for _, q := range queues {
+		s, err := c.Queue(q.Name).Stats(ctx)
+		if err != nil || !isEmpty(s) {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// isEmpty tells whether nothing is ready or active, nor spilled with room for it: the next claim
+// makes that ready.
+func isEmpty(s waybill.QueueStats) bool {
+	waiting := s.Scheduled + s.Retry + s.Parked
+	room := s.Capacity == waybill.Unlimited || waiting < s.Capacity
+	return s.Ready == 0 && s.Active == 0 && (s.Spilled == 0 || !room)
+}

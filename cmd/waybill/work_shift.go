@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"os/signal"
+	"slices"
+	"syscall"
+	"time"
+)
+
+// stopTime bounds a stop after the grace: commands end or are killed, and their jobs are given back.
+const stopTime = killAfter + 15*time.Second
+
+// Ends of a worker that are not in order.
+var (
+	errAtOnce = errors.New("stopped at once: the leases bring the jobs back")
+	errStuck  = errors.New("commands do not end: the leases bring their jobs back")
+)
+
+// shift is the life of a worker, until its commands have ended. Once it claims no more it is quiet,
+// or in its grace, or its grace is over.
+type shift struct {
+	run      func(context.Context) error
+	empty    func(context.Context) bool // waits until the queues are empty; nil = they need not be
+	commands *commands
+	log      *slog.Logger
+	grace    time.Duration
+	signals  chan os.Signal
+
+	stopClaims context.CancelFunc
+	quiet      bool             // claim no more, but stay
+	told       bool             // to end, by a signal
+	over       <-chan time.Time // the grace
+	enough     <-chan time.Time // our patience after it
+}
+
+// work works until it is told to end, or the queues are empty.
+func (s *shift) work(ctx context.Context) error {
+	signal.Notify(s.signals, append([]os.Signal{os.Interrupt, syscall.SIGTERM}, quietSignals...)...)
+	defer signal.Stop(s.signals)
+	claims, stop := context.WithCancel(ctx)
+	defer stop()
+	s.stopClaims = stop
+	ended, empty := make(chan error, 1), make(chan struct{})
+	go func() { ended <- s.run(claims) }()
+	go func() {
+		if s.empty != nil && s.empty(claims) {
+			close(empty)
+		}
+	}()
+	for {
+		select {
+		case err := <-ended:
+			if err != nil || s.told || !s.quiet {
+				return err
+			}
+			return s.stay()
+		case <-empty:
+			empty = nil
+			s.log.Info("queues are empty: stopping")
+			stop()
+		case sig := <-s.signals:
+			if err := s.signal(sig); err != nil {
+				return err
+			}
+		case <-s.over:
+			s.endCommands()
+		case <-s.enough:
+			return errStuck
+		}
+	}
+}
+
+// stay waits, when all is done, for the signal that ends a quiet worker: whoever supervises it would
+// start another one, which would claim.
+func (s *shift) stay() error {
+	for sig := range s.signals {
+		if !slices.Contains(quietSignals, sig) {
+			break
+		}
+	}
+	return nil
+}
+
+// signal does what a signal asks for. The error ends the program at once.
+func (s *shift) signal(sig os.Signal) error {
+	s.stopClaims()
+	switch {
+	case slices.Contains(quietSignals, sig):
+		s.quiet = true
+		s.log.Info("quiet: no more claims", slog.String(keySignal, sig.String()))
+	case s.told:
+		s.endCommands()
+		s.commands.running.kill()
+		return errAtOnce
+	default:
+		s.told = true
+		s.over = time.After(s.grace)
+		s.log.Info("stopping: no more claims", slog.String(keySignal, sig.String()), slog.Duration(keyGrace, s.grace))
+	}
+	return nil
+}
+
+// endCommands ends the grace.
+func (s *shift) endCommands() {
+	if s.enough != nil {
+		return
+	}
+	s.log.Warn("grace is over: commands are told to end, their jobs are given back")
+	close(s.commands.ending)
+	s.over, s.enough = nil, time.After(stopTime)
+}
