@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/waybillhq/waybill"
+	"github.com/waybillhq/waybill/internal/store"
 )
 
 // enqueueFlags are what `waybill enqueue` is told.
@@ -92,16 +93,8 @@ func (f *enqueueFlags) request(queue, kind string) waybill.Request {
 }
 
 func (a *app) enqueue(ctx context.Context, cmd *cobra.Command, args []string, f *enqueueFlags) error {
-	for i, name := range []string{"QUEUE", "KIND"} {
-		if args[i] == "" {
-			return usage(cmd, "%s is empty", name)
-		}
-	}
-	if cmd.Flags().Changed("id") && f.id == "" {
-		return usage(cmd, "--id is empty: leave it out to have one generated")
-	}
-	if cmd.Flags().Changed("in") && cmd.Flags().Changed("at") {
-		return usage(cmd, "--in and --at exclude each other: give one")
+	if err := f.check(cmd, args[0]); err != nil {
+		return err
 	}
 	c, err := a.connect(0)
 	if err != nil {
@@ -114,7 +107,12 @@ func (a *app) enqueue(ctx context.Context, cmd *cobra.Command, args []string, f 
 	}
 	r := f.request(args[0], args[1])
 	if f.lines {
-		return a.enqueueLines(ctx, cmd, c, r, payload)
+		in, err := a.lineInput(cmd, payload)
+		if err != nil {
+			return err
+		}
+		defer in.Close()
+		return a.enqueueLines(ctx, c, r, in)
 	}
 	if r.Payload, err = a.payload(payload); err != nil {
 		return err
@@ -127,6 +125,17 @@ func (a *app) enqueue(ctx context.Context, cmd *cobra.Command, args []string, f 
 		return failed
 	}
 	return answered{err}
+}
+
+// check checks what the client can't: for it, nothing given means a default.
+func (f *enqueueFlags) check(cmd *cobra.Command, queue string) error {
+	switch v := cmd.Flags(); {
+	case v.Changed("id") && f.id == "":
+		return usage(cmd, "--id is empty: leave it out to have one generated")
+	case v.Changed("in") && v.Changed("at"):
+		return usage(cmd, "--in and --at exclude each other: give one")
+	}
+	return store.CheckQueue(queue)
 }
 
 // printID prints the ID where the job is there or may be there.

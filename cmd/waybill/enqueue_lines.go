@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -15,20 +14,14 @@ import (
 
 	"github.com/waybillhq/waybill"
 	"github.com/waybillhq/waybill/internal/record"
-	"github.com/waybillhq/waybill/internal/store"
 )
 
 // enqueueLines sends a job a line.
-func (a *app) enqueueLines(ctx context.Context, cmd *cobra.Command, c connection, r waybill.Request, arg string) error {
-	in, err := a.lineInput(cmd, arg)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
+func (a *app) enqueueLines(ctx context.Context, c connection, r waybill.Request, in io.Reader) error {
 	sample := record.Job{
 		Kind: r.Kind, Headers: r.Headers, Delay: r.Delay, At: r.At, Retention: r.Retention, MaxFailures: r.MaxFailures,
 	}
-	if err := errors.Join(store.CheckQueue(r.Queue), sample.Check("x", r.Priority)); err != nil {
+	if err := sample.Check("x", r.Priority); err != nil { // told once, and not for each line
 		return err
 	}
 	s := &sender{app: a, client: c, r: r, tally: tally{counts: map[waybill.Outcome]int64{}}}

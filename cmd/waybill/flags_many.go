@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -71,10 +72,11 @@ func (k *kindsFlag) Set(s string) error {
 	return nil
 }
 
-func (q queuesFlag) names() string {
-	var names []string
+// text names the queues, each with its concurrency: its own, or n.
+func (q queuesFlag) text(n int) string {
+	var parts []string
 	for _, o := range q {
-		names = append(names, o.Name)
+		parts = append(parts, fmt.Sprintf("%s=%d", o.Name, cmp.Or(o.Concurrency, n)))
 	}
-	return strings.Join(names, ",")
+	return strings.Join(parts, " ")
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/waybillhq/waybill"
 	"github.com/waybillhq/waybill/internal/record"
+	"github.com/waybillhq/waybill/internal/store"
 )
 
 func (a *app) jobCommand() *cobra.Command {
@@ -30,7 +32,7 @@ whether it existed, and it is not found (exit status 9).`,
 }
 
 func (a *app) jobGet(ctx context.Context, queue, id string) error {
-	if err := record.CheckID(id); err != nil {
+	if err := errors.Join(store.CheckQueue(queue), record.CheckID(id)); err != nil {
 		return err
 	}
 	c, err := a.connect(0)

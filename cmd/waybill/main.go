@@ -7,18 +7,12 @@
 package main
 
 import (
-	"context"
 	"os"
 
-	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 )
 
 func main() {
-	redis.SetLogger(silence{})
+	logging.Disable() // of the Redis library, whose errors are returned too, and told once
 	os.Exit(run(os.Args[1:], world{os.Stdin, os.Stdout, os.Stderr, os.Environ()}))
 }
-
-// silence takes what the Redis library says by itself: its errors are returned too, and told once.
-type silence struct{}
-
-func (silence) Printf(context.Context, string, ...any) {}

@@ -3,25 +3,44 @@ package main_test
 import (
 	"bytes"
 	"context"
-	"errors"
+	"flag"
+	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 	"github.com/rogpeppe/go-internal/testscript"
+	"go.uber.org/goleak"
 
 	"github.com/waybillhq/waybill"
 	main "github.com/waybillhq/waybill/cmd/waybill"
 	"github.com/waybillhq/waybill/internal/redistest"
 )
 
-// TestMain puts this test binary on the PATH under the name waybill, for scripts and processes.
+// TestMain puts this test binary on the PATH under the name waybill, for tests with processes.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"waybill": main.Main})
+	logging.Disable() // as the program does
+	testscript.Main(patient{m}, map[string]func(){"waybill": main.Main})
+}
+
+// patient runs more tests at a time than there are processors: they wait more than they compute.
+type patient struct{ *testing.M }
+
+func (p patient) Run() int {
+	flag.Parse()
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		panic(err) // the flag is there
+	}
+	code := p.M.Run()
+	if err := goleak.Find(); code == 0 && err != nil {
+		fmt.Fprintf(os.Stderr, "goroutines outlive the tests: %v\n", err)
+		return 1
+	}
+	return code
 }
 
 // quickExit keeps programs with the race detector from sleeping for a second when they end.
@@ -36,9 +55,12 @@ func must(t *testing.T, err error) {
 
 // TestScripts runs testdata/*.txtar, each with a Redis of its own. Beside the usual commands they know:
 //
-//	status N COMMAND…       the command ends with status N
-//	redis COMMAND…          sends a command to the server
-//	lose N                  the proxy of $PROXY loses the replies of the next N enqueues
+//	status N ARGUMENT…   the program, run in this process, ends with status N
+//	feed FILE            is the next run's stdin
+//	redis COMMAND…       sends a command to the server
+//	lose N               the proxy of $PROXY loses the replies of the next N enqueues
+//
+// The program does not see the script's directory as its own: give paths below $WORK.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/*.txtar")
@@ -47,50 +69,58 @@ func TestScripts(t *testing.T) {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
 			t.Parallel()
 			s := redistest.Start(t)
-			proxy, c := redistest.NewProxy(t, s), s.Client()
+			sc := &script{client: s.Client(), proxy: redistest.NewProxy(t, s)}
 			testscript.Run(t, testscript.Params{
 				Files: []string{file},
 				Setup: func(env *testscript.Env) error {
-					env.Setenv("GORACE", quickExit)
 					env.Setenv("WAYBILL_REDIS", s.URL())
 					env.Setenv("SOCKET", s.Addr())
-					env.Setenv("PROXY", proxy.URL())
+					env.Setenv("PROXY", sc.proxy.URL())
 					return nil
 				},
 				Cmds: map[string]func(*testscript.TestScript, bool, []string){
-					"status": status,
-					"redis":  func(ts *testscript.TestScript, _ bool, args []string) { tell(ts, c, args) },
-					"lose": func(ts *testscript.TestScript, _ bool, args []string) {
-						n, err := strconv.Atoi(args[0])
-						ts.Check(err)
-						proxy.LoseReplies("reject", n) // the policy that every enqueue names
-					},
+					"status": sc.status, "feed": sc.feed, "redis": sc.redis, "lose": sc.lose,
 				},
 			})
 		})
 	}
 }
 
-func status(ts *testscript.TestScript, _ bool, args []string) {
-	got := 0
-	if err := ts.Exec(args[1], args[2:]...); err != nil {
-		exit, ok := errors.AsType[*exec.ExitError](err)
-		if !ok {
-			ts.Fatalf("%v", err)
-		}
-		got = exit.ExitCode()
+// script is what a script has beside its files.
+type script struct {
+	client *redis.Client
+	proxy  *redistest.Proxy
+	stdin  string
+}
+
+func (s *script) status(ts *testscript.TestScript, _ bool, args []string) {
+	var env []string
+	for _, name := range []string{"WAYBILL_REDIS", "PATH", "HOME"} {
+		env = append(env, name+"="+ts.Getenv(name))
 	}
+	got := main.Run(args[1:], strings.NewReader(s.stdin), ts.Stdout(), ts.Stderr(), env)
+	s.stdin = ""
 	if want := args[0]; strconv.Itoa(got) != want {
 		ts.Fatalf("status is %d, want %s", got, want)
 	}
 }
 
-func tell(ts *testscript.TestScript, c *redis.Client, args []string) {
+func (s *script) feed(ts *testscript.TestScript, _ bool, args []string) {
+	s.stdin = ts.ReadFile(args[0])
+}
+
+func (s *script) redis(ts *testscript.TestScript, _ bool, args []string) {
 	var words []any
 	for _, a := range args {
 		words = append(words, a)
 	}
-	ts.Check(c.Do(context.Background(), words...).Err())
+	ts.Check(s.client.Do(context.Background(), words...).Err())
+}
+
+func (s *script) lose(ts *testscript.TestScript, _ bool, args []string) {
+	n, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	s.proxy.LoseReplies("reject", n) // the policy that every enqueue names
 }
 
 // ran is what a run of the program left.

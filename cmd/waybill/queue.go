@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/waybillhq/waybill"
+	"github.com/waybillhq/waybill/internal/store"
 )
 
 func (a *app) queueCommand() *cobra.Command {
@@ -25,12 +26,17 @@ queue. The counts add up: accepted + requeued = completed + died + cancelled + d
 }
 
 func (a *app) queueStats(ctx context.Context, names []string) error {
+	one := len(names) == 1
+	if one {
+		if err := store.CheckQueue(names[0]); err != nil {
+			return err
+		}
+	}
 	c, err := a.connect(0)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	one := len(names) == 1
 	if !one {
 		if names, err = c.Queues(ctx); err != nil {
 			return err

@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/waybillhq/waybill"
+	"github.com/waybillhq/waybill/internal/store"
 )
 
 // settingsFlags are the settings of a queue.
@@ -40,8 +41,8 @@ func (a *app) queueSet(cmd *cobra.Command, queue string, f *settingsFlags) error
 	if settings == (waybill.QueueSettings{}) {
 		return usage(cmd, "nothing to set: give at least one setting")
 	}
-	if queue == "" {
-		return usage(cmd, "QUEUE is empty")
+	if err := store.CheckQueue(queue); err != nil {
+		return err
 	}
 	ctx, stop := interruptible(cmd)
 	defer stop()

@@ -16,16 +16,15 @@ import (
 
 // Keys of log attributes.
 const (
-	keyJob         = "job"
-	keyKind        = "kind"
-	keyKinds       = "kinds"
-	keyQueues      = "queues"
-	keyLease       = "lease"
-	keyGrace       = "grace"
-	keyConcurrency = "concurrency"
-	keyCommand     = "command"
-	keySignal      = "signal"
-	keyError       = "error"
+	keyJob     = "job"
+	keyKind    = "kind"
+	keyKinds   = "kinds"
+	keyQueues  = "queues"
+	keyLease   = "lease"
+	keyGrace   = "grace"
+	keyCommand = "command"
+	keySignal  = "signal"
+	keyError   = "error"
 )
 
 // workFlags are what `waybill work` is told.
@@ -115,8 +114,8 @@ func (a *app) work(cmd *cobra.Command, f *workFlags) error {
 	if f.untilEmpty {
 		s.empty = func(ctx context.Context) bool { return untilEmpty(ctx, c.Client, f.queues, log) }
 	}
-	log.Info("worker started", slog.String(keyQueues, f.queues.names()), slog.String(keyKinds, strings.Join(f.kinds, ",")),
-		slog.Int(keyConcurrency, f.concurrency), slog.Duration(keyLease, time.Duration(f.lease)),
+	log.Info("worker started", slog.String(keyQueues, f.queues.text(f.concurrency)), slog.String(keyKinds, strings.Join(f.kinds, ",")),
+		slog.Duration(keyLease, time.Duration(f.lease)),
 		slog.String(keyCommand, a.argv[0]))
 	if err = s.work(cmd.Context()); err == nil {
 		log.Info("worker stopped")

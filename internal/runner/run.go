@@ -92,9 +92,6 @@ func (r *Runner) over(a *Attempt) bool {
 	r.mu.Lock()
 	first := !a.done
 	a.done = true
-	if a.Crashes > 1 && first {
-		r.o.Suspects.leave()
-	}
 	if first {
 		r.busy--
 	}

@@ -162,8 +162,13 @@ func (r *Runner) answered(ends []ending, said []store.Verdict) []ending {
 	return rest
 }
 
+// forget lets go of an attempt whose end is recorded. Only now may another suspect come: it could end
+// the process, and the first would have crashed once more.
 func (r *Runner) forget(a *Attempt) {
 	r.mu.Lock()
 	delete(r.held, a.Member())
 	r.mu.Unlock()
+	if a.Crashes > 1 {
+		r.o.Suspects.leave()
+	}
 }

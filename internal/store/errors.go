@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -57,7 +58,11 @@ func classify(err error) (kind error, again bool) {
 	var load *loadError
 	var reply redis.Error
 	var dial *net.OpError
+	var certificate *tls.CertificateVerificationError
+	var handshake tls.RecordHeaderError
 	switch {
+	case errors.As(err, &certificate), errors.As(err, &handshake):
+		return ErrUnavailable, false
 	case errors.As(err, &reply):
 		return classifyReply(reply.Error(), errors.As(err, &load))
 	case errors.Is(err, redis.ErrClosed), errors.Is(err, redis.ErrPoolTimeout), errors.Is(err, redis.ErrPoolExhausted):
