@@ -67,7 +67,7 @@ func TestEnqueue_Outcomes(t *testing.T) {
 
 	t.Run("a new job is accepted and its generated ID told", func(t *testing.T) {
 		e, err := kind.Enqueue(ctx, c, number{1})
-		if err != nil || len(e.ID) != 20 {
+		if err != nil || len(e.ID) != 19 {
 			t.Fatalf("%+v, %v", e, err)
 		}
 		wantOutcome(t, e, waybill.OutcomeAccepted, nil)

@@ -7,17 +7,20 @@ import (
 
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// idTime is how many characters of a generated ID tell the second it was made.
-const idTime = 6
+// A generated ID: characters that tell the second it was made, and random ones.
+const (
+	idTime   = 6
+	idRandom = 13
+)
 
-// NewID makes a job ID: 20 characters of base 62, of which the first six are the second
-// (so IDs sort by age, to the second) and fourteen are random, 83 bits.
+// NewID makes a job ID: 19 characters of base 62, of which the first six are the second
+// (so IDs sort by age, to the second) and thirteen are random, 77 bits.
 func NewID(now time.Time) string {
-	id := make([]byte, idTime, 20)
+	id := make([]byte, idTime, idTime+idRandom)
 	for i, s := idTime-1, now.Unix(); i >= 0; i, s = i-1, s/62 {
 		id[i] = base62[s%62]
 	}
-	return string(appendRandom(id, 14))
+	return string(appendRandom(id, idRandom))
 }
 
 // NewWorkerID makes the name of a worker process in a queue: 22 characters of base 62,

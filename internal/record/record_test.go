@@ -187,7 +187,7 @@ func TestNewID(t *testing.T) {
 	}
 	for range 10_000 {
 		id := record.NewID(time.Unix(1_700_000_000, 0))
-		if seen[id] || len(id) != 20 || record.CheckID(id) != nil {
+		if seen[id] || len(id) != 19 || record.CheckID(id) != nil {
 			t.Fatalf("ID %q", id)
 		}
 		seen[id] = true

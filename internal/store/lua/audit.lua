@@ -73,7 +73,7 @@ local function examine_lease(member)
   if run.token == token and run.outcome == 'active' then return '' end
   if MEND then
     run.a, run.token, run.started = tonumber(string.match(token, '^%d+')) or 1, token, now
-    call('HSET', RUNS, id, run.a .. ' ' .. run.f .. ' ' .. run.c .. ' ' .. run.s .. ' ' .. token .. ' active ' .. now)
+    call('HSET', RUNS, id, running(run.a .. ' ' .. run.f .. ' ' .. run.c .. ' ' .. run.s, token))
   end
   return 'unrecorded lease'
 end

@@ -31,7 +31,7 @@ local function again()
 end
 if tonumber(NUMBER) == known then return again() end
 
-local meta = call('HMGET', META, 'paused', 'crash_allowance', 'capacity', 'ghosts', 'kinds', 'created')
+local meta = call('HMGET', META, 'paused', 'crash_allowance', 'capacity', 'ghosts', 'created', 'window_count')
 local allowance = tonumber(meta[2] or 5) or math.huge -- "unlimited" forgives all
 local fresh = false -- suspects or parked jobs wait that some other worker may take
 
@@ -75,12 +75,19 @@ local function take_back(member)
   end
 end
 
+-- first_of is the earliest time in a zset of times.
+local function first_of(key) return tonumber(call('ZRANGE', key, 0, 0, 'WITHSCORES')[2]) or math.huge end
+
+-- take_back_expired gives the earliest deadline that is left.
 local function take_back_expired()
   local far = now + HOUR -- the clock went back: a lease may end no later than this
   for _, member in ipairs(call('ZRANGEBYSCORE', LEASES, '(' .. far, '+inf', 'LIMIT', 0, 100)) do
     call('ZADD', LEASES, far, member)
   end
+  local first = first_of(LEASES)
+  if first > now then return first end
   for _, member in ipairs(call('ZRANGEBYSCORE', LEASES, '-inf', now, 'LIMIT', 0, 100)) do take_back(member) end
+  return first_of(LEASES)
 end
 
 -- promote moves what is due to the claimable ones, jobs that crashed twice to the suspects.
@@ -140,14 +147,20 @@ local function sweep()
 end
 
 -- turn begins a new generation of the settled window when the current one is old or full.
-local function turn(name, first, second, span)
-  local m = call('HMGET', META, name, name .. '_at', 'window_' .. span[1], 'window_count')
-  local at = tonumber(m[2] or meta[6] or now)
-  local current = m[1] == '1' and second or first
-  local full = tonumber(m[4] or 1000000)
-  if now < at + (tonumber(m[3]) or span[2]) and not (full and call('HLEN', current) >= full) then return end
-  call('UNLINK', m[1] == '1' and first or second)
-  call('HSET', META, name, m[1] == '1' and '0' or '1', name .. '_at', math.max(at, now), name .. '_before', at)
+local function turn(which, name, generations, at, span)
+  local current = turns[which] == '1' and 2 or 1
+  local full = tonumber(meta[6] or 1000000)
+  at = tonumber(at or meta[5])
+  if now < at + span and not (full and call('HLEN', generations[current]) >= full) then return end
+  turns[which] = current == 1 and '1' or '0'
+  call('UNLINK', generations[3 - current])
+  call('HSET', META, name, turns[which], name .. '_at', math.max(at, now), name .. '_before', at)
+end
+
+local function turn_both()
+  local m = call('HMGET', META, 'gen_at', 'window_generated', 'named_at', 'window_named')
+  turn(1, 'gen', {GEN0, GEN1}, m[1], tonumber(m[2]) or 60000)
+  turn(2, 'named', {NAMED0, NAMED1}, m[3], tonumber(m[4]) or HOUR)
 end
 
 -- retire forgets workers that have not claimed for an hour.
@@ -161,20 +174,17 @@ local function retire()
 end
 
 math.randomseed(time[2] + tonumber(NUMBER))
-take_back_expired()
-if call('EXISTS', DUE, RETRY, OVERFLOW, DONE, DEAD) > 0 then
+local first_lease = take_back_expired()
+local times = call('EXISTS', DUE, RETRY, OVERFLOW, DONE, DEAD) > 0 -- something waits for a time
+if times then
   promote(DUE)
   promote(RETRY)
   if call('EXISTS', OVERFLOW) == 1 then readmit() end
   sweep()
   cut(200)
 end
-if meta[6] then
-  turn('gen', GEN0, GEN1, {'generated', 60000})
-  turn('named', NAMED0, NAMED1, {'named', HOUR})
-end
+if meta[5] then turn_both() end
 if tonumber(NUMBER) % 64 == 1 then retire() end
-turns = call('HMGET', META, 'gen', 'named')
 
 -- The claim itself: read and choose, then write.
 
@@ -187,32 +197,39 @@ local els, leases, runs = {}, {}, {} -- what is taken
 local removals, moves = {}, {} -- {key, elements, how many} and {zset or kind, element}
 local out = {'ok', now, 0, '', 0, now + LEASE}
 local bytes, ghosts, orphans, newer, suspects, taken = 0, 0, 0, 0, 0, 0
-local tokens = {}
+-- A number turned into text for each job is dear, so it is done once. FIRST is what first attempts are called.
+local deadline = string.format('%.0f', now + LEASE)
+local FIRST = {counts = '1 0 0 0', member = token(1) .. ' ', run = running('1 0 0 0', token(1))}
 
--- kind_known tells whether the worker knows the kind of a record.
+-- kind_known tells whether the worker knows the kind of a record. Neighbours are mostly of one kind, so the
+-- last one known, with the byte that ends it, is tried first.
+local same, till = nil, 0
 local function kind_known(rec)
-  if every then return true end
-  local kind = string.sub(rec, 41, (string.find(rec, '\n', 41, true) or 41) - 1)
-  if mine[kind] then return true end
-  kind = string.match(kind, '^[^ ]*')
-  return mine[kind], kind
+  if every or sub(rec, 41, till) == same then return true end
+  local kind = string.match(rec, '^[^ \n]*', 41)
+  if not mine[kind] then return false, kind end
+  till = 41 + #kind
+  same = sub(rec, 41, till)
+  return true
+end
+
+-- following is what the attempt after the one of a run entry is called.
+local function following(run)
+  local a, f, c, s = string.match(run, '^(%d+) (%d+) (%d+) (%d+)')
+  a = (a or 0) + 1
+  local counts = a .. ' ' .. (f or 0) .. ' ' .. (c or 0) .. ' ' .. (s or 0)
+  return {counts = counts, member = token(a) .. ' ', run = running(counts, token(a))}
 end
 
 local function take(el, id, rec, run)
-  local a, f, c, s = 1, 0, 0, 0
-  if run then
-    a, f, c, s = string.match(run, '^(%d+) (%d+) (%d+) (%d+)')
-    a, f, c, s = (a or 0) + 1, f or 0, c or 0, s or 0
-  end
-  tokens[a] = tokens[a] or token(a)
-  local counts = a .. ' ' .. f .. ' ' .. c .. ' ' .. s
-  local k = #leases
+  local attempt = run and following(run) or FIRST
+  local k = 2 * taken
   taken = taken + 1
   els[taken] = el
-  leases[k + 1], leases[k + 2] = now + LEASE, tokens[a] .. ' ' .. el
-  runs[k + 1], runs[k + 2] = id, counts .. ' ' .. tokens[a] .. ' active ' .. now
+  leases[k + 1], leases[k + 2] = deadline, attempt.member .. el
+  runs[k + 1], runs[k + 2] = id, attempt.run
   k = #out
-  out[k + 1], out[k + 2], out[k + 3] = el, counts, rec
+  out[k + 1], out[k + 2], out[k + 3] = el, attempt.counts, rec
   bytes = bytes + #rec
 end
 
@@ -222,12 +239,12 @@ local function decide(key, el, id, rec, run)
     if key == READY then ghosts = ghosts + 1 else orphans = orphans + 1 end
     return
   end
-  if string.byte(rec) ~= 49 then
+  if byte(rec) ~= 49 then
     newer = newer + 1
     moves[#moves + 1] = {'', el}
     return
   end
-  if string.sub(rec, 2, 16) ~= string.sub(el, 1, 15) then
+  if sub(rec, 2, 16) ~= sub(el, 1, 15) then
     if key == READY then ghosts = ghosts + 1 end
     return
   end
@@ -248,20 +265,17 @@ end
 
 -- consider goes through elements of one source until there is enough.
 local function consider(key, list)
-  local i, n = 1, #list
+  local n, ids, i = #list, {}, 1
+  if n == 0 then return end
+  for j = 1, n do ids[j] = sub(list[j], 17) end
+  local entries = call('HMGET', RUNS, unpack(ids))
   while i <= n and taken < MOST and bytes < BYTES do
     local step = (i == 1 and 8) or (bytes > i * 32768 and 4) or 25 -- records may be large
-    local till = math.min(i + step - 1, n)
-    local ids, names = {}, {META}
-    for j = i, till do
-      local id = string.sub(list[j], 17)
-      ids[#ids + 1] = id
-      names[#names + 1] = TAG .. 'job:' .. id
-    end
-    local recs, entries = call('MGET', unpack(names)), call('HMGET', RUNS, unpack(ids))
-    for j = 1, #ids do
-      if taken >= MOST or bytes >= BYTES then break end
-      decide(key, list[i], ids[j], recs[j + 1], entries[j])
+    local from, till, names = i, math.min(i + step - 1, n), {META}
+    for j = from, till do names[j - from + 2] = JOB .. ids[j] end
+    local recs = call('MGET', unpack(names))
+    while i <= till and taken < MOST and bytes < BYTES do
+      decide(key, list[i], ids[i], recs[i - from + 2], entries[i])
       i = i + 1
     end
   end
@@ -282,10 +296,12 @@ local function consider_parked()
   end
 end
 
+local special -- something waits outside the list; nil: nobody looked
+
 local function choose()
   local extra = math.max(0, math.min(tonumber(meta[4] or 0), 100)) -- ghosts may stand in front
   local middle = string.format('%.0f', 1000 * ONE)
-  local special = call('EXISTS', URGENT, SUSPECTS, PARKED) > 0
+  special = call('EXISTS', URGENT, SUSPECTS, PARKED) > 0
   if special then
     if MAY then consider(SUSPECTS, call('ZRANGE', SUSPECTS, 0, 0)) end
     if call('EXISTS', PARKED) == 1 then consider_parked() end
@@ -347,13 +363,11 @@ move()
 if meta[1] then
   out[1] = 'paused'
 else
-  out[3] = call('LLEN', READY) + call('ZCARD', URGENT)
+  out[3] = call('LLEN', READY) + (special == false and 0 or call('ZCARD', URGENT))
   if out[3] > 0 or fresh then ring() end
 end
-local event = math.huge
-for _, key in ipairs({DUE, RETRY, LEASES}) do
-  event = math.min(event, tonumber(call('ZRANGE', key, 0, 0, 'WITHSCORES')[2]) or event)
-end
+local event = math.min(first_lease, taken > 0 and now + LEASE or math.huge)
+if times then event = math.min(event, first_of(DUE), first_of(RETRY)) end
 if event < math.huge then out[4] = event end
 out[5] = newer
 announce()

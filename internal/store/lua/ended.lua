@@ -5,7 +5,7 @@ local news = {} -- what waiters are told at the end: "id outcome"
 
 -- window is the generation in which an ended job is remembered.
 local function window(keep)
-  if string.byte(keep) == 110 then return turns[2] == '1' and NAMED1 or NAMED0 end
+  if byte(keep) == 110 then return turns[2] == '1' and NAMED1 or NAMED0 end
   return turns[1] == '1' and GEN1 or GEN0
 end
 
@@ -15,8 +15,7 @@ end
 
 -- touch_outbox fails before the first write where the slot is on the move.
 local function touch_outbox(keep)
-  local outbox = string.sub(keep, 2, 2)
-  if outbox ~= '-' then call('EXISTS', META, TAG .. 'told:' .. outbox) end
+  if byte(keep, 2) ~= 45 then call('EXISTS', META, TAG .. 'told:' .. sub(keep, 2, 2)) end
 end
 
 -- tell leaves word for the job's outbox, if one sent it.
@@ -45,6 +44,10 @@ local function save_run(id, run, outcome)
   call('HSET', RUNS, id, run.a .. ' ' .. run.f .. ' ' .. run.c .. ' ' .. run.s .. ' ' .. run.token .. ' ' .. outcome
     .. ' ' .. run.started .. ' ' .. now)
 end
+
+-- running is the run entry of an attempt that begins. Blanks make it longer than 64 bytes: up to 512 shorter
+-- values are kept in one flat list, and each look-up goes through it from end to end.
+local function running(counts, token) return string.format('%-66s', counts .. ' ' .. token .. ' active ' .. now) end
 
 -- retention of a job in ms, from its record.
 local function retention(rec)

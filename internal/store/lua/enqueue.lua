@@ -5,17 +5,16 @@
 --        accepted | spilled | duplicate | conflict | full | newer
 -- Promise: all checks and the adding are one step; a repeat of the call adds nothing.
 local SPILL, n = ARGV[2] == 'spill', (#ARGV - 2) / 4
-local ids, names = {}, {META}
+local ids, names, named = {}, {META}, false
 for i = 1, n do
-  ids[i] = ARGV[4 * i - 1]
-  names[i + 1] = record(ids[i])
+  local id = ARGV[4 * i - 1]
+  ids[i], names[i + 1] = id, JOB .. id
+  named = named or byte(ARGV[4 * i + 2]) == 110
 end
 local present = call('EXISTS', unpack(names)) -- touches too
-local meta = call('HMGET', META, 'seq', 'capacity', 'ghosts')
-local named = false
-for i = 1, n do named = named or string.byte(ARGV[4 * i + 2]) == 110 end
+local meta = call('HMGET', META, 'seq', 'capacity', 'ghosts', 'high')
 
--- known[i] is how a job with this ID is known: fingerprint, outbox.
+-- known[i] is how a job with this ID is known: fingerprint, outbox. seen tells which item of this call added an ID.
 local known, seen = {}, {}
 local function look(key)
   local found = call('HMGET', key, unpack(ids))
@@ -38,6 +37,8 @@ if present > 1 or not meta[1] then
   end
 end
 
+local function known_by(blob) return {sub(blob, 3, 13), sub(blob, 2, 2)} end
+
 -- judge says what a known ID answers.
 local function judge(i, blob, old)
   if old[1] == 'newer' then return 'newer' end
@@ -47,7 +48,8 @@ local function judge(i, blob, old)
 end
 
 local capacity = tonumber(meta[2])
-local live = capacity and depth(meta[3]) or 0
+local live, spilled = 0, 0
+if capacity then live, spilled = depth(meta[3]) end
 local seq = tonumber(meta[1]) or 0
 local words, sets, ready, spills, later = {}, {}, {}, {}, {}
 local stamp = string.format('%011x', now)
@@ -65,13 +67,21 @@ local function schedule(el, delay)
   end
 end
 
+-- digits writes a sequence number: all but its last digit once for sixteen jobs.
+local upper
+local function digits(number)
+  local last = number % 16
+  if last == 0 or not upper then upper = string.format('%010x', (number - last) / 16) end
+  return upper .. sub('0123456789abcdef', last + 1, last + 1)
+end
+
 local function add(i, id, order, delay, blob, spill)
   seq = seq + 1
   live = live + 1
-  local head = order .. string.format('%011x', seq)
+  local head = order .. digits(seq)
   local el = head .. ':' .. id
-  sets[#sets + 1] = names[i + 1]
-  sets[#sets + 1] = '1' .. head .. stamp .. blob
+  local k = #sets
+  sets[k + 1], sets[k + 2] = names[i + 1], '1' .. head .. stamp .. blob
   if spill then
     spills[#spills + 1] = seq
     spills[#spills + 1] = el
@@ -88,10 +98,9 @@ end
 for i = 1, n do
   local b = 4 * i - 1
   local id, blob = ids[i], ARGV[b + 3]
-  local old = seen[id] or known[i]
-  local outbox = string.sub(blob, 2, 2)
+  local old = seen[id] and known_by(ARGV[4 * seen[id] + 2]) or known[i]
   local word
-  if not old and outbox ~= '-' and call('HEXISTS', TAG .. 'told:' .. outbox, id) == 1 then
+  if not old and byte(blob, 2) ~= 45 and call('HEXISTS', TAG .. 'told:' .. sub(blob, 2, 2), id) == 1 then
     word = 'duplicate'
   elseif old then
     word = judge(i, blob, old)
@@ -100,7 +109,7 @@ for i = 1, n do
   else
     word = capacity and live >= capacity and 'spilled' or 'accepted'
     add(i, id, ARGV[b + 1], ARGV[b + 2], blob, word == 'spilled')
-    seen[id] = {string.sub(blob, 3, 13), outbox}
+    seen[id] = i
   end
   words[i] = word
   local name = word == 'spilled' and 'accepted' or word
@@ -120,9 +129,13 @@ end
 if #sets > 0 then
   call('MSET', unpack(sets))
   leave_nothing()
-  call('HSET', META, 'seq', seq)
+  local high = capacity and live - spilled - #spills / 2 or 0 -- see raise
+  if high > (tonumber(meta[4]) or 0) then
+    call('HSET', META, 'seq', seq, 'high', high)
+  else
+    call('HSET', META, 'seq', seq)
+  end
   if seq == tally.accepted then call('HSETNX', META, 'created', now) end
-  if capacity then raise(live - call('ZCARD', OVERFLOW) - #spills / 2) end
   if #ready > 0 then call('RPUSH', READY, unpack(ready)) end
   if #spills > 0 then call('ZADD', OVERFLOW, unpack(spills)) end
   for _, x in ipairs(later) do

@@ -2,15 +2,16 @@
 -- KEYS: all fixed keys of the queue, in this order, in every call. ARGV[1]: the queue's tag, "wb:{mail}:".
 local READY, URGENT, SUSPECTS, PARKED, DUE, RETRY, OVERFLOW, LEASES, RUNS, CLAIMS, CANCELS, FAULTS,
   PROGRESS, DEAD, DONE, GEN0, GEN1, NAMED0, NAMED1, META, STATS, BELL = unpack(KEYS)
-local TAG, call = ARGV[1], redis.call
+local TAG, call, sub, byte = ARGV[1], redis.call, string.sub, string.byte
+local JOB = TAG .. 'job:'
 local ONE, HALF = 2 ^ 42, 2 ^ 41 -- scores of one class in URGENT; where its FIFO part begins
 local HOUR = 3600000 -- ms
 local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 
-local function record(id) return TAG .. 'job:' .. id end
+local function record(id) return JOB .. id end
 local function result(id) return TAG .. 'result:' .. id end
-local function id_of(el) return string.sub(el, 17) end
+local function id_of(el) return sub(el, 17) end
 
 -- element is what stands in an index for a job, from its record.
 local function element(rec, id)
@@ -43,11 +44,13 @@ local function earlier(key, at)
   return not first or at < tonumber(first)
 end
 
--- depth counts the live jobs.
+-- depth counts the live jobs, and those of them that are spilled.
 local function depth(ghosts)
-  local n = call('LLEN', READY) - (tonumber(ghosts) or 0)
-  for _, key in ipairs({URGENT, SUSPECTS, PARKED, DUE, RETRY, OVERFLOW, LEASES}) do n = n + call('ZCARD', key) end
-  return n
+  local n = call('LLEN', READY) - (tonumber(ghosts) or 0) + call('ZCARD', LEASES)
+  local others = {URGENT, SUSPECTS, PARKED, DUE, RETRY, OVERFLOW}
+  if call('EXISTS', unpack(others)) == 0 then return n, 0 end
+  for _, key in ipairs(others) do n = n + call('ZCARD', key) end
+  return n, call('ZCARD', OVERFLOW)
 end
 
 -- raise keeps the highest number of live jobs that a queue with capacity ever held, without its spill.

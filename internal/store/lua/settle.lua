@@ -8,9 +8,9 @@
 --        An error reply where an item has no known outcome or its keep not 13 bytes: nothing was changed.
 -- Promise: check and change are one step; a token that does not hold the lease changes nothing.
 local members, outcomes, keeps, extra, n, plain = {}, {}, {}, {}, 0, true
-local i = 2
+local i, last = 2, #ARGV
 local known = {ack = true, complete = true, retry = true, snooze = true, release = true, dead = true, cancel = true}
-while i <= #ARGV do
+while i <= last do
   n = n + 1
   members[n], outcomes[n], keeps[n] = ARGV[i], ARGV[i + 1], ARGV[i + 2]
   if not known[outcomes[n]] or #(keeps[n] or '') ~= 13 then
@@ -23,13 +23,12 @@ while i <= #ARGV do
   end
 end
 local held = call('ZMSCORE', LEASES, unpack(members))
-local tokens, els, ids, names = {}, {}, {}, {}
+local tokens, ids, names = {}, {}, {}
 for k = 1, n do
   local member = members[k]
   local space = string.find(member, ' ', 1, true)
-  tokens[k], els[k] = string.sub(member, 1, space - 1), string.sub(member, space + 1)
-  ids[k] = string.sub(member, space + 17)
-  names[k] = TAG .. 'job:' .. ids[k]
+  local id = sub(member, space + 17)
+  tokens[k], ids[k], names[k] = sub(member, 1, space - 1), id, JOB .. id
 end
 if not plain then
   local results = {}
@@ -52,7 +51,20 @@ local function refused(k)
   return 'gone'
 end
 
-local words, seen, acked, rest, stale = {}, {}, {}, {}, 0
+local words, seen, rest, stale = {}, {}, {}, 0
+-- What is acked, as the calls take it: record names, members, IDs, entries of the windows; and those an outbox sent.
+local records, gone, done, generated, named, sent, acked = {}, {}, {}, {}, {}, {}, 0
+
+local function ack(k)
+  local id, keep = ids[k], keeps[k]
+  acked = acked + 1
+  records[acked], gone[acked], done[acked] = names[k], members[k], id
+  local entries = byte(keep) == 110 and named or generated
+  local e = #entries
+  entries[e + 1], entries[e + 2] = id, sub(keep, 3) .. 'c' .. tokens[k]
+  if byte(keep, 2) ~= 45 then sent[#sent + 1] = k end
+end
+
 for k = 1, n do
   if seen[members[k]] then
     words[k] = 'already'
@@ -63,38 +75,23 @@ for k = 1, n do
     seen[members[k]] = true
     words[k] = 'done'
     touch_outbox(keeps[k])
-    if extra[k] then rest[#rest + 1] = k else acked[#acked + 1] = k end
+    if extra[k] then rest[#rest + 1] = k else ack(k) end
   end
 end
 
--- ack ends many jobs of which nothing is kept. The first write names the records, so a slot
+-- end_acked ends many jobs of which nothing is kept. The first write names the records, so a slot
 -- on the move fails it before anything was written.
-local function ack()
-  local records, gone, done, news_of = {}, {}, {}, #news
-  local windows = {}
-  for j, k in ipairs(acked) do
-    local id, keep = ids[k], keeps[k]
-    records[j], gone[j], done[j] = names[k], members[k], id
-    local key = window(keep)
-    local w = windows[key]
-    if not w then
-      w = {}
-      windows[key] = w
-    end
-    w[#w + 1] = id
-    w[#w + 1] = string.sub(keep, 3) .. 'c' .. tokens[k]
-    news[news_of + j] = id .. ' completed'
-  end
+local function end_acked()
   call('UNLINK', unpack(records))
   call('ZREM', LEASES, unpack(gone))
   clear(done)
-  for key, w in pairs(windows) do call('HSET', key, unpack(w)) end
-  for _, k in ipairs(acked) do
-    if string.sub(keeps[k], 2, 2) ~= '-' then tell(ids[k], keeps[k], 'ack') end
-  end
-  count('completed', #acked)
+  if #generated > 0 then call('HSET', window('g'), unpack(generated)) end
+  if #named > 0 then call('HSET', window('n'), unpack(named)) end
+  for _, k in ipairs(sent) do tell(ids[k], keeps[k], 'ack') end
+  count('completed', acked)
+  news[#news + 1] = table.concat(done, ' completed\n') .. ' completed'
 end
-if #acked > 0 then ack() end
+if acked > 0 then end_acked() end
 
 -- back lets a job go back to wait.
 local function back(id, el, outcome, delay, run)
@@ -112,7 +109,7 @@ end
 
 local goes_back = {retry = true, snooze = true, release = true}
 local function settle(k)
-  local id, el, keep, outcome = ids[k], els[k], keeps[k], outcomes[k]
+  local id, el, keep, outcome = ids[k], sub(members[k], #tokens[k] + 2), keeps[k], outcomes[k]
   local e = extra[k]
   local delay, ttl, value, line = tonumber(ARGV[e]), tonumber(ARGV[e + 1]), ARGV[e + 2], ARGV[e + 3]
   local run = run_of(id)
