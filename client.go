@@ -130,6 +130,7 @@ func (c *Client) send(ctx context.Context, b *queueBatch, out []Enqueued) {
 	start := time.Now()
 	for waited := false; len(b.jobs) > 0; waited = true {
 		if waited && !pauseFor(ctx, start) {
+			b.giveUp(out, ctx.Err())
 			break
 		}
 		again := &queueBatch{queue: b.queue, spill: b.spill}
@@ -143,6 +144,13 @@ func (c *Client) send(ctx context.Context, b *queueBatch, out []Enqueued) {
 		b = again
 	}
 	c.register(ctx, q)
+}
+
+// giveUp says of the jobs that wait for room that their caller's context ended.
+func (b *queueBatch) giveUp(out []Enqueued, why error) {
+	for _, at := range b.at {
+		out[at].Err = errors.Join(out[at].Err, why)
+	}
 }
 
 // pauseFor waits before the next look for room: 10 ms at first, a tenth of the time waited so

@@ -14,7 +14,7 @@ var (
 	// ErrInvalid: the call breaks a limit that the error names; nothing was sent.
 	ErrInvalid = record.ErrInvalid
 	// ErrConflict: the ID names other work (another kind or payload); nothing changed.
-	ErrConflict = errors.New("id is taken by another payload")
+	ErrConflict = errors.New("the id is taken by other work: another kind or payload")
 	// ErrFull: the queue holds as many live jobs as its capacity allows. See FullError.
 	ErrFull = errors.New("queue is full")
 	// ErrUnavailable: Redis did not take the call; nothing happened. It is away, out of memory,

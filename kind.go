@@ -95,7 +95,9 @@ func (k *kind[In]) Enqueue(ctx context.Context, c *Client, args In, o ...Enqueue
 	return c.Enqueue(ctx, k.Request(args, o...))
 }
 
-// EnqueueMany sends many jobs; see Client.EnqueueMany.
+// EnqueueMany sends many jobs; see Client.EnqueueMany. The options are for all of them, so an ID among
+// them names one job only: give each its own by making the arguments Identified, or send
+// Requests made with Request(args, ID(…)) by Client.EnqueueMany.
 func (k *kind[In]) EnqueueMany(ctx context.Context, c *Client, args []In, o ...EnqueueOption) ([]Enqueued, error) {
 	requests := make([]Request, len(args))
 	for i, a := range args {

@@ -2,6 +2,7 @@ package waybill
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/waybillhq/waybill/internal/store"
 )
@@ -48,7 +49,7 @@ func (e *Enqueued) answer(a store.Enqueued, waited bool) {
 	case a.Outcome == store.Full:
 		e.fail(OutcomeRejected, &FullError{Queue: e.Queue, Depth: a.Depth, Capacity: a.Capacity})
 	case a.Outcome == store.Conflict:
-		e.fail(OutcomeConflict, ErrConflict)
+		e.fail(OutcomeConflict, fmt.Errorf("job %s in queue %s: %w", e.ID, e.Queue, ErrConflict))
 	case a.Outcome == store.Accepted && waited:
 		e.Outcome = OutcomeWaited
 	default:

@@ -145,7 +145,8 @@ func (w *Worker) register(kind string, o KindOptions, h Handler, m []Middleware)
 
 // Run works until ctx ends; then it claims nothing more, waits for the handlers, cancels those that
 // outlast the grace, and settles or releases every job. It returns nil where that went well.
-// Redis being away is no error: the worker tries again until ctx ends.
+// Redis being away is no error: the worker tries again until ctx ends. Errors: ErrInvalid where no kind
+// is handled, or a kind's queue is not among those of the options; Run called twice is an error too.
 func (w *Worker) Run(ctx context.Context) error {
 	runners, err := w.start()
 	if err != nil {
@@ -169,6 +170,9 @@ func (w *Worker) start() ([]*runner.Runner, error) {
 	if len(w.kinds) == 0 {
 		return nil, &record.InputError{Field: "handlers", Why: "are none: register at least one kind"}
 	}
+	if err := w.checkQueues(); err != nil {
+		return nil, err
+	}
 	w.started = true
 	gate := &runner.Gate{}
 	var out []*runner.Runner
@@ -183,6 +187,22 @@ func (w *Worker) start() ([]*runner.Runner, error) {
 		out = append(out, w.runner(known, q.Concurrency, gate))
 	}
 	return out, nil
+}
+
+// checkQueues refuses a kind whose own queue this worker does not work off: its jobs would wait unseen.
+func (w *Worker) checkQueues() error {
+	worked := map[string]bool{}
+	for _, q := range w.o.Queues {
+		worked[orDefault(q.Name)] = true
+	}
+	for name, h := range w.kinds {
+		if h.o.Queue != "" && len(worked) > 0 && !worked[h.o.Queue] {
+			return &record.InputError{
+				Field: "queues", Why: fmt.Sprintf("lack %s, the queue of kind %s: add it, or handle the kind On another queue", h.o.Queue, name),
+			}
+		}
+	}
+	return nil
 }
 
 // queues are those of the options, or of the handled kinds.

@@ -55,10 +55,22 @@ func (r *Runner) run(ctx context.Context, a *Attempt) ending {
 	began := time.Now()
 	result, err := r.protect(ctx, a)
 	end := r.ending(ctx, a, result, err)
-	if r.log.Enabled(ctx, slog.LevelDebug) {
-		r.log.Debug("attempt ended", a.attrs(endAttr(end.s.End), tookAttr(time.Since(began)), errorAttr(err))...)
-	}
+	r.logEnd(ctx, end, time.Since(began), err)
 	return end
+}
+
+// logEnd tells how an attempt ended: at debug where all is as it should be, else so that it is seen.
+func (r *Runner) logEnd(ctx context.Context, end ending, took time.Duration, err error) {
+	level := slog.LevelDebug
+	switch end.s.End {
+	case Retry:
+		level = slog.LevelWarn
+	case Dead:
+		level = slog.LevelError
+	}
+	if r.log.Enabled(ctx, level) {
+		r.log.Log(ctx, level, endMessages[end.s.End], end.a.attrs(endAttr(end.s.End), tookAttr(took), errorAttr(err))...)
+	}
 }
 
 // ability counts attempts in a row that this worker could not run at all: claims then slow down.
