@@ -17,6 +17,7 @@ const bellSlack = 500 * time.Millisecond
 // Listen waits for the bell, at most d, and takes its token. True: it rang.
 // It is sent once and not under a cancellable context: a token taken is not to be lost.
 func (q *Queue) Listen(ctx context.Context, d time.Duration) (bool, error) {
+	d = max(d, time.Millisecond) // 0 would be for ever
 	seconds := strconv.FormatFloat(d.Seconds(), 'f', 3, 64)
 	rdb, err := q.patient(ctx, d+bellSlack)
 	if err != nil {

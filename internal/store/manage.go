@@ -5,7 +5,8 @@ import (
 	"fmt"
 )
 
-// Change is the word in which a job answers an operator's wish.
+// Change is the word in which a job answers an operator's wish. Where a reply was lost and the call sent
+// again, it is the word of the second time: a job that the first one cancelled says "ended".
 type Change string
 
 // Changes. What each verb may answer stands on top of its script.

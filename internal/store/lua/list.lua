@@ -5,10 +5,19 @@
 --        (the last two "" with "ids").
 -- Ghosts are left out.
 -- Promise: no element that stands in the index from first to last page is left out; in the list one may come twice
---          where more than 1,000 jobs left it between two pages.
+--          where more than 1,000 jobs left or entered in front between two pages.
 local INDEX = {ready = READY, urgent = URGENT, suspects = SUSPECTS, parked = PARKED, due = DUE, retry = RETRY,
   overflow = OVERFLOW, leases = LEASES, dead = DEAD, done = DONE}
 local KEY, CURSOR, MOST, BYTES, FULL = INDEX[ARGV[2]], ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6] == 'records'
+
+-- upto compares members as zsets order them: by bytes, whatever the server's locale.
+local function upto(a, b)
+  for i = 1, math.min(#a, #b) do
+    local x, y = byte(a, i), byte(b, i)
+    if x ~= y then return x < y end
+  end
+  return #a <= #b
+end
 
 -- after_rank is the rank of the first member after (score, member), which may have left since.
 local function after_rank(score, member)
@@ -17,15 +26,16 @@ local function after_rank(score, member)
     local middle = math.floor((low + high) / 2)
     local m = call('ZRANGE', KEY, middle, middle, 'WITHSCORES')
     local s = tonumber(m[2])
-    if s < score or (s == score and m[1] <= member) then low = middle + 1 else high = middle end
+    if s < score or (s == score and upto(m[1], member)) then low = middle + 1 else high = middle end
   end
   return low
 end
 
--- after_index is the index after an element of the list, from where it stood; what was claimed since moved it left.
+-- after_index is the index after an element of the list, from where it stood: what was claimed since moved it left,
+-- what entered in front moved it right.
 local function after_index(index, el)
   local low = math.max(index - 1000, 0)
-  local near = call('LRANGE', KEY, low, index)
+  local near = call('LRANGE', KEY, low, index + 1000)
   for i = #near, 1, -1 do
     if near[i] == el then return low + i end
   end
