@@ -21,7 +21,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	if err := hello(ctx, redis.NewClient(&redis.Options{Addr: "127.0.0.1:6379"})); err != nil {
-		log.Print(err)
+		log.Fatal(err)
 	}
 }
 
