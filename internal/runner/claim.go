@@ -36,7 +36,7 @@ type lastClaim struct {
 
 // claimLoop asks for jobs until ctx ends: at once where there may be more and a slot is free, else
 // when the bell rings, a timer says that something is due, or a slot becomes free.
-func (r *Runner) claimLoop(ctx, work context.Context, b *bell) {
+func (r *Runner) claimLoop(ctx, calls, work context.Context, b *bell) {
 	fails := 0
 	for ctx.Err() == nil {
 		if n := int(r.unable.Load()); n > 0 {
@@ -45,7 +45,7 @@ func (r *Runner) claimLoop(ctx, work context.Context, b *bell) {
 		if (r.doubt.Load() || r.overslept()) && !r.settleDoubt(ctx) {
 			return
 		}
-		got, err := r.claim(work)
+		got, err := r.claim(calls, work)
 		if err != nil {
 			r.failed("claim", err, &fails)
 			pause(ctx, backoff(fails))
@@ -63,8 +63,8 @@ func (r *Runner) claimLoop(ctx, work context.Context, b *bell) {
 
 // claim asks for as many jobs as there are free slots, and starts them. It is not sent under a
 // context that can end: a claim that is given up would leave jobs leased to nobody.
-func (r *Runner) claim(work context.Context) (store.Claimed, error) {
-	got, err := r.sendClaim(work, r.slots())
+func (r *Runner) claim(calls, work context.Context) (store.Claimed, error) {
+	got, err := r.sendClaim(calls, r.slots())
 	if err != nil {
 		return got, err
 	}
@@ -80,6 +80,11 @@ func (r *Runner) claim(work context.Context) (store.Claimed, error) {
 	}
 	for _, d := range got.Jobs {
 		r.start(work, d)
+	}
+	if got.Again && len(got.Jobs) > 0 { // their leases began when the lost answer was made
+		if err := r.renew(calls); err != nil {
+			r.doubt.Store(true)
+		}
 	}
 	return got, nil
 }
@@ -172,7 +177,9 @@ func (r *Runner) ringBack(ctx context.Context) {
 func (r *Runner) settleDoubt(ctx context.Context) bool {
 	fails := 0
 	for ctx.Err() == nil {
-		r.settler.Wait()
+		if !r.settled(ctx) {
+			return false
+		}
 		err := r.renew(ctx)
 		if err == nil {
 			r.doubt.Store(false)
@@ -182,6 +189,21 @@ func (r *Runner) settleDoubt(ctx context.Context) bool {
 		pause(ctx, backoff(fails))
 	}
 	return false
+}
+
+// settled waits until what is finished is recorded; false where ctx ended first.
+func (r *Runner) settled(ctx context.Context) bool {
+	done := make(chan struct{})
+	go func() { // it ends at the latest when the runner gives up its ends
+		r.settler.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // failed tells of a call that failed: the first of a row at once, later ones sparsely.

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
@@ -23,14 +24,33 @@ func (r *Runner) start(work context.Context, d store.Delivery) {
 	go func() {
 		defer r.all.Done()
 		defer cancel(nil)
-		end := r.run(ctx, a)
-		if !r.over(a) {
-			r.log.Warn("handler ended after its job was released: its outcome is dropped", a.attrs(endAttr(end.s.End))...)
-			return
-		}
-		r.ability(end)
-		r.settler.Add(end)
+		var end ending
+		returned := false
+		defer func() {
+			if !returned {
+				end = r.ending(ctx, a, nil, &Steer{End: Retry, Delay: lameDelay, Err: errGoexit})
+			}
+			r.hand(a, end)
+		}()
+		end = r.run(ctx, a)
+		returned = true
 	}()
+}
+
+// lameDelay is the wait after an attempt whose error or retry policy could not be asked.
+const lameDelay = 10 * time.Second
+
+// errGoexit is the failure of a handler that ended its goroutine, as a test's FailNow does.
+var errGoexit = errors.New("handler called runtime.Goexit")
+
+// hand gives an attempt's end to be recorded.
+func (r *Runner) hand(a *Attempt, end ending) {
+	if !r.over(a) {
+		r.log.Warn("handler ended after its job was released: its outcome is dropped", a.attrs(endAttr(end.s.End))...)
+		return
+	}
+	r.ability(end)
+	r.settler.Add(end)
 }
 
 func (r *Runner) newAttempt(d store.Delivery, cancel context.CancelCauseFunc) *Attempt {
@@ -41,8 +61,15 @@ func (r *Runner) newAttempt(d store.Delivery, cancel context.CancelCauseFunc) *A
 	return a
 }
 
-// run is one attempt, from record to ending.
-func (r *Runner) run(ctx context.Context, a *Attempt) ending {
+// run is one attempt, from record to ending. The handler's error and the retry policy are the user's code
+// too: a panic in them is a failure of the attempt, not the end of the process.
+func (r *Runner) run(ctx context.Context, a *Attempt) (end ending) {
+	defer func() {
+		if p := recover(); p != nil {
+			err := &panicError{value: p, stack: debug.Stack()}
+			end = r.ending(ctx, a, nil, &Steer{End: Retry, Delay: lameDelay, Err: err})
+		}
+	}()
 	if a.damage != nil {
 		return r.ending(ctx, a, nil, &Steer{End: Dead, Err: a.damage})
 	}
@@ -54,7 +81,7 @@ func (r *Runner) run(ctx context.Context, a *Attempt) ending {
 	}
 	began := time.Now()
 	result, err := r.protect(ctx, a)
-	end := r.ending(ctx, a, result, err)
+	end = r.ending(ctx, a, result, err)
 	r.logEnd(ctx, end, time.Since(began), err)
 	return end
 }

@@ -128,18 +128,21 @@ func (r *Runner) Worker() string { return r.worker }
 // outlast the grace, settles or releases every job, and returns. An error says that handlers
 // did not return or that ends could not be recorded; leases bring those jobs back.
 func (r *Runner) Run(ctx context.Context) error {
-	calls := context.WithoutCancel(ctx) // of calls to Redis that must not be given up half-way
+	// Calls to Redis are not given up because ctx ended, only when a stop has had its time.
+	calls, enough := context.WithCancel(context.WithoutCancel(ctx))
+	defer enough()
 	work, cancel := context.WithCancelCause(calls)
 	defer cancel(nil)
+	defer context.AfterFunc(ctx, func() { r.stopClock(calls, cancel, enough) })()
 	r.settler = batch.New(settleMost, func(ends []ending) { r.settle(calls, ends) })
 	stopRenewing := make(chan struct{})
 	var renewing sync.WaitGroup
 	renewing.Go(func() { r.renewLoop(calls, stopRenewing) })
 	b := &bell{rang: make(chan bool, 1)}
-	r.claimLoop(ctx, work, b)
-	close(r.stopping)
-	r.returnOpenClaim(calls)
-	err := r.stop(cancel)
+	r.claimLoop(ctx, calls, work, b)
+	var returning sync.WaitGroup
+	returning.Go(func() { r.returnOpenClaim(calls) })
+	err := r.stop(work, returning.Wait)
 	close(stopRenewing)
 	renewing.Wait()
 	r.silence(calls, b)

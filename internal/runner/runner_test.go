@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -278,5 +279,73 @@ func TestRunner_RenewsAtAThirdOfTheLease(t *testing.T) {
 	bubble(t, q, 1, after(95*time.Second), func() { pass(94 * time.Second) })
 	if n := q.count("renew"); n != 9 {
 		t.Errorf("%d renewals in 94 s of a lease of 30 s", n)
+	}
+}
+
+type typedError struct{ text string }
+
+func (e *typedError) Error() string { return e.text } // panics where e is nil
+
+func TestRunner_UserCodeThatFailsItself(t *testing.T) {
+	for name, h := range map[string]func(context.Context, *runner.Attempt) error{
+		"an error that panics when asked is a failure": func(context.Context, *runner.Attempt) error {
+			var e *typedError
+			return e
+		},
+		"a handler that ends its goroutine has failed": func(context.Context, *runner.Attempt) error {
+			runtime.Goexit()
+			return nil
+		},
+		"a panic is a failure": func(context.Context, *runner.Attempt) error { panic("oh") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			q := &fakeQueue{jobs: []store.Delivery{delivery(1, 0), delivery(2, 0)}}
+			bubble(t, q, 1, h, func() { pass(10 * time.Second) })
+			if n := q.count("settled retry"); n != 2 {
+				t.Errorf("%d failures recorded of two", n)
+			}
+		})
+	}
+}
+
+func TestRunner_StopsInItsTime(t *testing.T) {
+	for name, fail := range map[string]map[string]int{
+		"while ends can't be recorded":       {"settle": 1 << 30},
+		"while no call is answered any more": {"settle": 1 << 30, "claim": 1 << 30, "renew": 1 << 30, "listen": 1 << 30},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				q := &fakeQueue{jobs: []store.Delivery{delivery(1, 0), delivery(2, 0)}}
+				r := runner.New(runner.Options{
+					Name: "q", Queue: q, Concurrency: 2, Lease: 30 * time.Second, Grace: 20 * time.Second, Poll: time.Second,
+					Policy:   func(string) runner.Policy { return runner.Policy{Retry: func(int, error) time.Duration { return 0 }} },
+					Suspects: &runner.Gate{},
+					Handle: func(ctx context.Context, a *runner.Attempt) ([]byte, error) {
+						if a.ID == "j2" {
+							<-ctx.Done()
+							return nil, context.Cause(ctx)
+						}
+						return nil, nil
+					},
+				})
+				ctx, cancel := context.WithCancel(t.Context())
+				ended := make(chan error, 1)
+				go func() { ended <- r.Run(ctx) }()
+				pass(100 * time.Millisecond) // both were claimed
+				q.mu.Lock()
+				q.fail = fail
+				q.jobs = nil
+				q.mu.Unlock()
+				pass(10 * time.Second)
+				cancel()
+				asked := time.Now()
+				if err := <-ended; err == nil && q.count("settled release") == 0 {
+					t.Error("an end that is not recorded was not told")
+				}
+				if took := time.Since(asked); took > 30*time.Second {
+					t.Errorf("the stop took %s with a grace of 20 s", took)
+				}
+			})
+		})
 	}
 }

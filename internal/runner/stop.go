@@ -14,23 +14,38 @@ const (
 	settleTime = 5 * time.Second
 )
 
-// stop waits for the handlers, cancels those that outlast the grace, releases the jobs of those that
-// don't return, and waits until all ends are recorded.
-func (r *Runner) stop(cancel context.CancelCauseFunc) error {
+// stopClock runs from the moment a stop is asked for, whatever Redis does: it tells the handlers, ends their
+// contexts after the grace, and at last lets no call to Redis have another try.
+func (r *Runner) stopClock(calls context.Context, cancel context.CancelCauseFunc, enough context.CancelFunc) {
+	close(r.stopping)
+	if !pause(calls, r.o.Grace) {
+		return
+	}
+	cancel(ErrShutdown)
+	if pause(calls, returnTime+settleTime) {
+		enough()
+	}
+}
+
+// stop waits for the handlers until the grace is over, releases the jobs of those that don't return then, and
+// waits until all ends are recorded.
+func (r *Runner) stop(work context.Context, claimReturned func()) error {
 	returned := make(chan struct{})
 	go func() {
 		r.all.Wait()
 		close(returned)
 	}()
 	stuck := 0
-	if !within(returned, r.o.Grace) {
-		cancel(ErrShutdown)
+	select {
+	case <-returned:
+	case <-work.Done():
 		if !within(returned, returnTime) {
 			stuck = r.release()
 		}
 	}
 	enough := time.AfterFunc(settleTime, func() { close(r.givenUp) })
 	defer enough.Stop()
+	claimReturned()
 	r.settler.Wait()
 	if lost := len(r.members()); stuck > 0 || lost > 0 {
 		return fmt.Errorf("queue %s: %d handlers did not return and were released; %d ends are not recorded, their leases bring the jobs back",
