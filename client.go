@@ -100,8 +100,12 @@ func (c *Client) EnqueueMany(ctx context.Context, requests []Request) ([]Enqueue
 		}
 		batches[key].add(i, r, named)
 	}
-	for _, b := range order {
-		c.send(ctx, b, out)
+	for start, waited := time.Now(), false; len(order) > 0; waited = true {
+		if waited && !pauseFor(ctx, start) {
+			giveUp(order, out, ctx.Err())
+			break
+		}
+		order = c.sendAll(ctx, order, out, start, waited)
 	}
 	return out, bulkError(out)
 }
@@ -121,35 +125,36 @@ func (b *queueBatch) add(i int, r Request, named bool) {
 	b.waits = append(b.waits, r.OnFull)
 }
 
-// send enqueues a batch, and again those of its jobs that wait for room.
-func (c *Client) send(ctx context.Context, b *queueBatch, out []Enqueued) {
-	q, err := c.queue(b.queue)
-	if err != nil { // the name was checked before
-		return
-	}
-	start := time.Now()
-	for waited := false; len(b.jobs) > 0; waited = true {
-		if waited && !pauseFor(ctx, start) {
-			b.giveUp(out, ctx.Err())
-			break
+// sendAll sends each batch once and gives back what is to be asked again: the jobs that wait for room.
+func (c *Client) sendAll(ctx context.Context, batches []*queueBatch, out []Enqueued, start time.Time, waited bool) []*queueBatch {
+	var again []*queueBatch
+	for _, b := range batches {
+		q, err := c.queue(b.queue)
+		if err != nil { // the name was checked before
+			continue
 		}
-		again := &queueBatch{queue: b.queue, spill: b.spill}
+		rest := &queueBatch{queue: b.queue, spill: b.spill}
 		for i, e := range q.Enqueue(ctx, b.jobs, b.spill) {
 			out[b.at[i]].answer(e, waited)
 			if e.Outcome == store.Full && b.waits[i] > 0 && time.Since(start) < time.Duration(b.waits[i]) {
-				again.at, again.jobs = append(again.at, b.at[i]), append(again.jobs, b.jobs[i])
-				again.waits = append(again.waits, b.waits[i])
+				rest.at, rest.jobs = append(rest.at, b.at[i]), append(rest.jobs, b.jobs[i])
+				rest.waits = append(rest.waits, b.waits[i])
 			}
 		}
-		b = again
+		if len(rest.jobs) > 0 {
+			again = append(again, rest)
+		}
+		c.register(ctx, q)
 	}
-	c.register(ctx, q)
+	return again
 }
 
 // giveUp says of the jobs that wait for room that their caller's context ended.
-func (b *queueBatch) giveUp(out []Enqueued, why error) {
-	for _, at := range b.at {
-		out[at].Err = errors.Join(out[at].Err, why)
+func giveUp(batches []*queueBatch, out []Enqueued, why error) {
+	for _, b := range batches {
+		for _, at := range b.at {
+			out[at].Err = errors.Join(out[at].Err, why)
+		}
 	}
 }
 

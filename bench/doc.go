@@ -2,7 +2,7 @@
 //
 //	go run ./bench [-n jobs] [-batch 100,10,1] [-rounds 5] [-steps=false]
 //
-// Both take the same jobs (a payload of 200 bytes, generated IDs of 20) from enqueue over
+// Both take the same jobs (a payload of 200 bytes, a generated ID) from enqueue over
 // claim to settled, in rounds that take turns on fresh, private servers with an append-only file
 // (everysec, unix socket). The figures are Redis's own: CPU time of its main thread, commands
 // that it carried out (those inside scripts too) and memory a waiting job. On a shared machine

@@ -14,8 +14,8 @@ import (
 
 // Shares of the jobs, so that every part of the run takes its time and no more.
 const (
-	stepShare  = 10 // of each of the steps: they are many
-	smallShare = 5  // in batches below 100
+	stepShare  = 16 // of each of the steps: they are many
+	smallShare = 10 // in batches below 100
 	leastShare = 50 // in batches below 10
 )
 

@@ -39,7 +39,7 @@ var steps = []step{
 		{"ended", "  if #news > 0 then redis.pcall('PUBLISH', TAG .. 'ended', table.concat(news, '\\n')) end\n", ""},
 	}},
 	{name: "bell", cuts: []cut{
-		{"head", "  if call('LLEN', BELL) == 0 then call('LPUSH', BELL, '1') end\n", ""},
+		{"head", "  if n == 0 then call('LPUSH', BELL, '1') end\n", ""},
 	}},
 	{name: "upkeep", cuts: []cut{
 		{"claim", "local first_lease = take_back_expired()\n", "local first_lease = math.huge\n"},

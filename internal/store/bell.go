@@ -14,10 +14,18 @@ import (
 // blocking timeouts follow its wall clock, so the read needs a deadline of its own.
 const bellSlack = 500 * time.Millisecond
 
-// Listen waits for the bell, at most d, and takes its token. True: it rang.
+// Listen waits for the bell, at most d, and takes its token. True: it rang. Each listener holds a connection, so
+// at most half of the client's pool listens at a time; who is over that only waits.
 // It is sent once and not under a cancellable context: a token taken is not to be lost.
 func (q *Queue) Listen(ctx context.Context, d time.Duration) (bool, error) {
 	d = max(d, time.Millisecond) // 0 would be for ever
+	select {
+	case q.store.ears <- struct{}{}:
+		defer func() { <-q.store.ears }()
+	default: // the rest of the pool is for calls that claim, renew and settle: the caller's timer does without the bell
+		wait(ctx, d)
+		return false, nil
+	}
 	seconds := strconv.FormatFloat(d.Seconds(), 'f', 3, 64)
 	rdb, err := q.patient(ctx, d+bellSlack)
 	if err != nil {
@@ -41,6 +49,14 @@ func (q *Queue) Ring(ctx context.Context) error {
 }
 
 func (q *Queue) bell() string { return q.tag + "bell" }
+
+// listeners is how many may hold a connection at a time: half of the pool, or 10 where it can't be known.
+func listeners(rdb redis.UniversalClient) int {
+	if c, ok := rdb.(interface{ Options() *redis.Options }); ok {
+		return max(1, c.Options().PoolSize/2)
+	}
+	return 10
+}
 
 type processor interface {
 	Process(ctx context.Context, cmd redis.Cmder) error

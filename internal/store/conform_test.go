@@ -21,11 +21,27 @@ var weights = []struct {
 	n    int
 	draw drawer
 }{
-	{"enqueue", 7, drawEnqueue}, {"claim", 11, drawClaim}, {"settle", 7, drawSettle}, {"renew", 2, drawRenew},
-	{"time", 7, drawTime}, {"late", 4, drawLate}, {"cancel", 2, drawCancel}, {"delete", 2, drawDelete},
-	{"requeue", 2, drawRequeue}, {"promote", 1, drawPromote}, {"purge", 2, drawPurge}, {"configure", 2, drawConfigure},
-	{"pause", 1, drawPause}, {"bell", 1, drawBell}, {"look", 3, drawLook}, {"page", 3, drawPage}, {"flush", 1, drawFlush},
-	{"expire", 2, drawExpire}, {"memory", 3, drawMemory}, {"relay", 1, drawRelay}, {"bulk", 1, drawBulk},
+	{"enqueue", 7, drawEnqueue},
+	{"claim", 11, drawClaim},
+	{"settle", 7, drawSettle},
+	{"renew", 2, drawRenew},
+	{"time", 7, drawTime},
+	{"late", 4, drawLate},
+	{"cancel", 2, drawCancel},
+	{"delete", 2, drawDelete},
+	{"requeue", 2, drawRequeue},
+	{"promote", 1, drawPromote},
+	{"purge", 2, drawPurge},
+	{"configure", 2, drawConfigure},
+	{"pause", 1, drawPause},
+	{"bell", 1, drawBell},
+	{"look", 3, drawLook},
+	{"page", 3, drawPage},
+	{"flush", 1, drawFlush},
+	{"expire", 2, drawExpire},
+	{"memory", 3, drawMemory},
+	{"relay", 1, drawRelay},
+	{"bulk", 1, drawBulk},
 }
 
 // drawCommand draws one of all commands that make sense now.

@@ -46,6 +46,7 @@ type Store struct {
 	rdb     redis.UniversalClient
 	prefix  string
 	scripts *scripts
+	ears    chan struct{} // one place a listener
 }
 
 // New makes a store on the caller's client. It sends nothing. Errors: record.ErrInvalid.
@@ -59,7 +60,10 @@ func New(rdb redis.UniversalClient, o Options) (*Store, error) {
 	if o.clock == "" {
 		o.clock = clockLine
 	}
-	return &Store{rdb: rdb, prefix: o.Prefix, scripts: newScripts(rdb, o.clock, o.noHeaders)}, nil
+	return &Store{
+		rdb: rdb, prefix: o.Prefix, scripts: newScripts(rdb, o.clock, o.noHeaders),
+		ears: make(chan struct{}, listeners(rdb)),
+	}, nil
 }
 
 // Prefix is what stands before every key.

@@ -146,6 +146,7 @@ end
 for _, k in ipairs(rest) do settle(k) end
 if #rest > 0 then cut(math.max(#rest, 100)) end
 count('stale', stale)
+if call('EXISTS', OVERFLOW) == 1 then ring() end -- there may be room now
 announce()
 local reply = answers(words)
 table.insert(reply, 1, now)

@@ -68,6 +68,7 @@ func (q *Queue) Settle(items []store.Settlement) []store.Verdict {
 	if others > 0 {
 		q.cut(max(phase, others))
 	}
+	q.bell = q.bell || q.spilled() > 0
 	return out
 }
 
