@@ -3,8 +3,6 @@ package runner
 import (
 	"log/slog"
 	"time"
-
-	"github.com/waybillhq/waybill/internal/store"
 )
 
 // Keys of log attributes: the same words as in JSON.
@@ -22,12 +20,6 @@ const (
 	keyDuration = "took"
 	keyError    = "error"
 )
-
-// endMessages are what the log says of each end.
-var endMessages = map[End]string{
-	store.Ack: "job done", store.Complete: "job done", Retry: "attempt failed: the job is tried again",
-	Snooze: "job snoozed", Release: "job given back", Dead: "job is dead", Cancel: "job cancelled",
-}
 
 func errorAttr(err error) slog.Attr {
 	if err == nil {

@@ -96,7 +96,7 @@ func (r *Runner) logEnd(ctx context.Context, end ending, took time.Duration, err
 		level = slog.LevelError
 	}
 	if r.log.Enabled(ctx, level) {
-		r.log.Log(ctx, level, endMessages[end.s.End], end.a.attrs(endAttr(end.s.End), tookAttr(took), errorAttr(err))...)
+		r.log.Log(ctx, level, "attempt ended", end.a.attrs(endAttr(end.s.End), tookAttr(took), errorAttr(err))...)
 	}
 }
 
