@@ -2,9 +2,9 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -39,9 +39,9 @@ one it is empty. One that begins with "-" or "@" goes through stdin, or with "-"
 The same ID with the same kind and payload is one job, however often it is
 sent (duplicate); with another kind or payload it is a conflict.
 
-With --lines each line of stdin or FILE is the payload of a job of its own. Each is
-answered by a line: its ID, or with --json its object. --id X gives X/1, X/2, …, so a file
-that is sent twice adds nothing. The program then ends with the worst of 7, 5, 4, 2, 3, 1, 0.
+With --lines each line of stdin or FILE is the payload of a job of its own. Stdout gets the
+ID of each that was taken or whose outcome is unknown, or with --json an object for each
+line. --id X gives X/1, X/2, …, so a file that is sent twice adds nothing. The program then ends with the worst of 7, 5, 4, 2, 3, 1, 0.
 
 Exit status:
 ` + statusText,
@@ -53,7 +53,16 @@ Exit status:
 		},
 	}
 	f.define(cmd)
+	cmd.SetFlagErrorFunc(payloadHint)
 	return cmd
+}
+
+// payloadHint names the cure where an unknown flag stands in the payload's place.
+func payloadHint(cmd *cobra.Command, err error) error {
+	if cmd.Flags().NArg() == 2 && strings.HasPrefix(err.Error(), "unknown ") {
+		return usage(cmd, "%v: to send a payload that begins with -, put -- before it, or send it by stdin", err)
+	}
+	return usage(cmd, "%v", err)
 }
 
 func (f *enqueueFlags) define(cmd *cobra.Command) {
@@ -136,24 +145,4 @@ func (f *enqueueFlags) check(cmd *cobra.Command, queue string) error {
 		return usage(cmd, "--in and --at exclude each other: give one")
 	}
 	return store.CheckQueue(queue)
-}
-
-// printID prints the ID where the job is there or may be there.
-func (a *app) printID(e waybill.Enqueued, err error) error {
-	if e.Outcome.Taken() || e.Outcome == waybill.OutcomeUnknown {
-		if _, err := fmt.Fprintln(a.stdout, e.ID); err != nil {
-			return err
-		}
-	}
-	if note := notes[e.Outcome]; note != "" {
-		a.say("%s: %s", e.Outcome, note)
-	}
-	return err
-}
-
-// notes say what became of a job that was taken, where it is not the plain case.
-var notes = map[waybill.Outcome]string{
-	waybill.OutcomeDuplicate: "the job is known, nothing was added",
-	waybill.OutcomeWaited:    "accepted after waiting for room",
-	waybill.OutcomeSpilled:   "accepted and kept aside until there is room",
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/waybillhq/waybill"
@@ -94,4 +95,31 @@ func (t *tally) summary() string {
 		return "nothing sent"
 	}
 	return strings.Join(parts, ", ")
+}
+
+// printThere prints the ID where the job is there or may be there.
+func printThere(w io.Writer, e waybill.Enqueued) error {
+	if !e.Outcome.Taken() && e.Outcome != waybill.OutcomeUnknown {
+		return nil
+	}
+	_, err := fmt.Fprintln(w, e.ID)
+	return err
+}
+
+// printID answers people: the ID, and what became of the job.
+func (a *app) printID(e waybill.Enqueued, err error) error {
+	if err := printThere(a.stdout, e); err != nil {
+		return err
+	}
+	if note := notes[e.Outcome]; note != "" {
+		a.say("%s: %s", e.Outcome, note)
+	}
+	return err
+}
+
+// notes say what became of a job that was taken, where it is not the plain case.
+var notes = map[waybill.Outcome]string{
+	waybill.OutcomeDuplicate: "the job is known, nothing was added",
+	waybill.OutcomeWaited:    "accepted after waiting for room",
+	waybill.OutcomeSpilled:   "accepted and kept aside until there is room",
 }

@@ -112,22 +112,22 @@ func (s *sender) request(l line) waybill.Request {
 	return r
 }
 
-// print answers one line: the ID alone, or the object. What went wrong is told to people too.
+// print answers one line: the object, or the ID alone where the job is there or may be there. What
+// went wrong is told to people too.
 func (s *sender) print(out io.Writer, number int64, e waybill.Enqueued) error {
 	if s.app.json {
 		return printJSON(out, answerTo(s.r.Kind, e, number))
 	}
-	_, err := fmt.Fprintln(out, e.ID)
 	if e.Err != nil {
 		s.clear()
 		s.app.say("line %d: %s", number, message(e.Err))
 	}
-	return err
+	return printThere(out, e)
 }
 
 // summary is how many lines had which outcome.
 func (s *sender) summary() string {
-	return fmt.Sprintf("%d lines: %s", s.tally.lines, s.tally.summary())
+	return fmt.Sprintf("%s: %s", count(s.tally.lines, "line"), s.tally.summary())
 }
 
 // progress shows how far it is, on a terminal only, five times a second.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"strings"
 	"time"
 
@@ -26,7 +25,7 @@ type commands struct {
 	env    []string      // of this process
 	snooze time.Duration // after status 75
 	stderr io.Writer
-	log    *slog.Logger
+	starts starts
 	// ending is closed when the grace is over: commands are told to stop and their jobs released.
 	ending  chan struct{}
 	running groups
@@ -35,11 +34,12 @@ type commands struct {
 // handle is the handler of every kind.
 func (c *commands) handle(ctx context.Context, a *waybill.Attempt) ([]byte, error) {
 	deadline, _ := ctx.Deadline()
-	run := &child{argv: c.argv, env: environment(c.env, a, deadline), stdin: a.Payload, stderr: c.stderr, groups: &c.running}
+	run := &child{
+		argv: c.argv, env: environment(c.env, a, deadline), stdin: a.Payload, stderr: c.stderr, groups: &c.running, started: c.starts.ok,
+	}
 	end, err := run.run(ctx, c.ending)
 	if err != nil {
-		c.log.Error("command can't start: its job is released", slog.String(keyJob, a.ID), slog.String(keyKind, a.Kind),
-			slog.Any(keyError, err))
+		c.starts.fail(a.ID, err)
 		return nil, release(err)
 	}
 	return c.outcome(end)

@@ -25,6 +25,7 @@ type child struct {
 	stdin     []byte
 	stderr    io.Writer // gets what the process writes there, as it comes
 	groups    *groups
+	started   func() // is told when the process runs
 }
 
 // ended is how a process ended.
@@ -60,6 +61,7 @@ func (c *child) run(ctx context.Context, ending <-chan struct{}) (ended, error) 
 	g := group(cmd.Process.Pid)
 	c.groups.add(g)
 	defer c.groups.remove(g)
+	c.started()
 
 	gone, told := make(chan struct{}), make(chan error, 1)
 	go func() { told <- g.watch(ctx, ending, gone) }()
@@ -88,7 +90,7 @@ func (g group) watch(ctx context.Context, ending, gone <-chan struct{}) error {
 		return atOnce(ending)
 	default:
 	}
-	g.end(killAfter)
+	g.end(killAfter, gone)
 	return why
 }
 
@@ -102,15 +104,18 @@ func atOnce(ending <-chan struct{}) error {
 	}
 }
 
-// end asks the group to end and waits until it has; after the grace it kills.
-func (g group) end(grace time.Duration) {
+// end asks the group to end and waits until it has; after the grace it kills. Once its leader is gone,
+// zombies do not count: nobody may reap them for long, where the worker is process 1 of a container.
+func (g group) end(grace time.Duration, gone <-chan struct{}) {
 	g.terminate()
 	enough := time.NewTimer(grace)
 	defer enough.Stop()
 	look := time.NewTicker(10 * time.Millisecond)
 	defer look.Stop()
-	for g.alive() {
+	for there := g.alive; there(); {
 		select {
+		case <-gone:
+			gone, there = nil, g.runs
 		case <-enough.C:
 			g.kill()
 			return

@@ -21,5 +21,6 @@ func (g group) kill() {
 }
 
 func (g group) alive() bool { return false }
+func (g group) runs() bool  { return false }
 
 var quietSignals []os.Signal

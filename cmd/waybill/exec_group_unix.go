@@ -17,5 +17,8 @@ func (g group) terminate()  { _ = syscall.Kill(-int(g), syscall.SIGTERM) }
 func (g group) kill()       { _ = syscall.Kill(-int(g), syscall.SIGKILL) }
 func (g group) alive() bool { return syscall.Kill(-int(g), 0) != syscall.ESRCH }
 
+// runs tells whether anything of the group still runs. It looks more closely than alive, and takes longer.
+func (g group) runs() bool { return g.alive() && !g.onlyZombies() }
+
 // quietSignals ask a worker to claim no more and go on.
 var quietSignals = []os.Signal{syscall.SIGTSTP}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"log/slog"
 	"strconv"
 	"strings"
 	"time"
@@ -81,4 +82,18 @@ func (f *fullFlag) Set(s string) error {
 		return errors.New("want reject, spill or wait=D, as in wait=30s")
 	}
 	return nil
+}
+
+// levelFlag is the importance from which on things are logged.
+type levelFlag slog.Level
+
+func (l *levelFlag) String() string { return strings.ToLower(slog.Level(*l).String()) }
+func (l *levelFlag) Type() string   { return "debug|info|warn|error" }
+
+func (l *levelFlag) Set(s string) error {
+	switch s {
+	case "debug", "info", "warn", "error":
+		return (*slog.Level)(l).UnmarshalText([]byte(s))
+	}
+	return errors.New("want debug, info, warn or error")
 }

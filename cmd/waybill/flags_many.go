@@ -80,3 +80,11 @@ func (q queuesFlag) text(n int) string {
 	}
 	return strings.Join(parts, " ")
 }
+
+// text names the kinds, for people.
+func (k *kindsFlag) text() string {
+	if len(*k) == 0 {
+		return "every kind"
+	}
+	return strings.Join(*k, ",")
+}

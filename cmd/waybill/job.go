@@ -73,7 +73,8 @@ func jobRows(j waybill.JobInfo) [][]cell {
 	}
 	add("reason", j.Reason)
 	if j.Known {
-		add("attempts", fmt.Sprintf("%d (%d failures, %d crashes, %d snoozes)", j.Attempt, j.Failures, j.Crashes, j.Snoozes))
+		add("attempts", fmt.Sprintf("%d (%s, %s, %s)", j.Attempt, count(j.Failures, "failure"),
+			crashes(j.Crashes), count(j.Snoozes, "snooze")))
 		add("max failures", mostFailures(j.MaxFailures))
 		add("order", orderOf(j))
 	}

@@ -181,7 +181,7 @@ func TestWork_stop(t *testing.T) {
 		p.signal(syscall.SIGTERM)
 		until(t, "it stops", func() bool { return strings.Contains(p.stderr(), "stopping") })
 		p.signal(syscall.SIGTERM)
-		if got := p.status(); got != 1 {
+		if got := p.status(); got != 1 || strings.Contains(p.stderr(), "grace is over") {
 			t.Errorf("status %d", got)
 		}
 		gone(t, pid)
@@ -226,33 +226,48 @@ func TestWork_stop(t *testing.T) {
 
 func TestWork_commandThatCannotStart(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	plain := filepath.Join(dir, "plain")
-	must(t, os.WriteFile(plain, []byte("no program"), 0o600))
-	noInterpreter := filepath.Join(dir, "script")
-	must(t, os.WriteFile(noInterpreter, []byte("#!/nonexistent/python\n"), 0o700))
-	for name, command := range map[string]string{
-		"missing": "/nonexistent/command", "not on the PATH": "no-such-command", "not executable": plain,
-		"without its interpreter": noInterpreter,
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s, c := held(t)
-			p := launch(t, []string{"WAYBILL_REDIS=" + s.URL()}, "work", "--queue", "q", "--exec", command)
-			until(t, "the job is released", func() bool {
-				stats, err := c.Queue("q").Stats(t.Context())
-				must(t, err)
-				return stats.Released > 0 && strings.Contains(p.stderr(), "level=ERROR msg=\"command can't start")
-			})
-			p.signal(syscall.SIGTERM)
-			if got := p.status(); got != 0 {
-				t.Errorf("status %d", got)
-			}
-			if j := job(t, c, "id"); j.State != waybill.StateReady || j.Failures != 0 || j.Crashes != 0 || len(j.Errors) != 0 {
-				t.Errorf("job is %s, %d failures, %d crashes, %v", j.State, j.Failures, j.Crashes, j.Errors)
-			}
-		})
+	released := func(t *testing.T, c *waybill.Client) int64 {
+		stats, err := c.Queue("q").Stats(t.Context())
+		must(t, err)
+		return stats.Released
 	}
+	const failed = "level=ERROR msg=\"command can't start"
+	t.Run("without its interpreter", func(t *testing.T) {
+		t.Parallel()
+		command := filepath.Join(t.TempDir(), "script")
+		must(t, os.WriteFile(command, []byte("#!/nonexistent/python\n"), 0o700))
+		s, c := held(t)
+		p := launch(t, []string{"WAYBILL_REDIS=" + s.URL()}, "work", "--queue", "q", "--exec", command)
+		until(t, "the job is released", func() bool { return released(t, c) > 0 && strings.Contains(p.stderr(), failed) })
+		p.signal(syscall.SIGTERM)
+		if got := p.status(); got != 0 {
+			t.Errorf("status %d", got)
+		}
+		if j := job(t, c, "id"); j.State != waybill.StateReady || j.Failures != 0 || j.Crashes != 0 || len(j.Errors) != 0 {
+			t.Errorf("job is %s, %d failures, %d crashes, %v", j.State, j.Failures, j.Crashes, j.Errors)
+		}
+	})
+	t.Run("one that vanishes is told of once, and when it is back", func(t *testing.T) {
+		t.Parallel()
+		command := filepath.Join(t.TempDir(), "script")
+		must(t, os.WriteFile(command, []byte("#!/bin/sh\nrm \"$0\"\n"), 0o700))
+		s, c := held(t)
+		for range 3 {
+			send(t, c, waybill.Request{Queue: "q", Kind: "k"})
+		}
+		p := launch(t, []string{"WAYBILL_REDIS=" + s.URL()}, "work", "--queue", "q=1", "--exec", command)
+		until(t, "jobs are released", func() bool { return released(t, c) > 2 })
+		must(t, os.WriteFile(command+".new", []byte("#!/bin/sh\n"), 0o700))
+		must(t, os.Rename(command+".new", command))
+		until(t, "all are done", func() bool {
+			stats, err := c.Queue("q").Stats(t.Context())
+			must(t, err)
+			return stats.Completed == 4 && strings.Contains(p.stderr(), "command starts again")
+		})
+		if n := strings.Count(p.stderr(), failed); n != 1 {
+			t.Errorf("told %d times", n)
+		}
+	})
 }
 
 func TestDev(t *testing.T) {

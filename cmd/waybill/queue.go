@@ -49,6 +49,11 @@ func (a *app) queueStats(ctx context.Context, names []string) error {
 			return err
 		}
 	}
+	if one && all[0].Accepted == 0 {
+		if known, err := c.Queues(ctx); err == nil && !slices.Contains(known, names[0]) {
+			a.say("queue %s: nobody has written to it yet", names[0])
+		}
+	}
 	return a.printStats(all, one)
 }
 
@@ -115,33 +120,4 @@ func oldest(s waybill.QueueStats) string {
 		return "-"
 	}
 	return span(s.OldestReady)
-}
-
-// oneQueue are the lines in which people read one queue: now, then the account.
-func oneQueue(s waybill.QueueStats) [][]cell {
-	rows := [][]cell{{{"queue", bold}, {text: s.Queue}}}
-	add := func(name, text string) { rows = append(rows, []cell{{name, bold}, {text: text}}) }
-	if s.PausedBy != "" {
-		add("paused", "by "+visible(s.PausedBy, ""))
-	}
-	add("now", fmt.Sprintf("%d ready, %d active, %d scheduled, %d retry, %d parked, %d spilled", s.Ready, s.Active,
-		s.Scheduled, s.Retry, s.Parked, s.Spilled))
-	add("ended", fmt.Sprintf("%d dead, %d kept with their results", s.Dead, s.Kept))
-	add("workers", fmt.Sprint(s.Workers))
-	if s.Capacity != waybill.Unlimited {
-		add("capacity", fmt.Sprintf("%d live jobs, at most %d so far", s.Capacity, s.High))
-	}
-	if s.OldestReady >= 0 {
-		add("oldest ready", span(s.OldestReady))
-	}
-	add("repeats", fmt.Sprintf("known back to %s ago, of generated IDs %s", span(s.HorizonNamed), span(s.HorizonGenerated)))
-	add("account", fmt.Sprintf("%d accepted + %d requeued = %d completed + %d died + %d cancelled + %d deleted + %d live",
-		s.Accepted, s.Requeued, s.Completed, s.Died, s.Cancelled, s.Deleted, s.Live()))
-	add("deliveries", fmt.Sprintf("%d: %d failures, %d crashes, %d snoozes, %d released, %d stale ends refused",
-		s.Deliveries, s.Failures, s.Crashes, s.Snoozes, s.Released, s.Stale))
-	add("refused", fmt.Sprintf("%d duplicates, %d conflicts, %d rejected", s.Duplicates, s.Conflicts, s.Rejected))
-	if s.DeadCut > 0 {
-		add("dead cut", fmt.Sprintf("%d beyond count or age", s.DeadCut))
-	}
-	return rows
 }

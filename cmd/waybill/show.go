@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 	"time"
 	"unicode/utf8"
 )
@@ -36,7 +37,23 @@ func span(d time.Duration) string {
 	return d.Round(time.Second).String()
 }
 
-// content is a payload or result as people see it.
+// count is a number of things: 1 failure, 2 failures. The plural is the noun with an s.
+func count[N int | int64](n N, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
+}
+
+// crashes is a number of crashes.
+func crashes[N int | int64](n N) string {
+	if n == 1 {
+		return "1 crash"
+	}
+	return fmt.Sprintf("%d crashes", n)
+}
+
+// content is a payload or result as people see it: without the end of its last line.
 func content(b []byte) string {
 	if len(b) == 0 {
 		return "(empty)"
@@ -45,8 +62,11 @@ func content(b []byte) string {
 	for len(b) > shownBytes && len(text) > 0 && !utf8.RuneStart(b[len(text)]) {
 		text = text[:len(text)-1] // not in the middle of a character
 	}
-	if !utf8.ValidString(text) {
+	switch {
+	case !utf8.ValidString(text):
 		text = fmt.Sprintf("%q", text)
+	case len(b) <= shownBytes && text != "\n":
+		text = strings.TrimSuffix(text, "\n")
 	}
 	if len(b) > len(text) && len(b) > shownBytes {
 		text += fmt.Sprintf(" … (%d bytes; --json has them all)", len(b))

@@ -17,7 +17,7 @@ import (
 // Keys of log attributes.
 const (
 	keyJob     = "job"
-	keyKind    = "kind"
+	keyJobs    = "jobs"
 	keyKinds   = "kinds"
 	keyQueues  = "queues"
 	keyLease   = "lease"
@@ -25,6 +25,11 @@ const (
 	keyCommand = "command"
 	keySignal  = "signal"
 	keyError   = "error"
+
+	keyScheduled = "scheduled"
+	keyRetry     = "retry"
+	keyParked    = "parked"
+	keySpilled   = "spilled"
 )
 
 // workFlags are what `waybill work` is told.
@@ -35,6 +40,7 @@ type workFlags struct {
 	lease, timeout, grace, snooze durationFlag
 	maxFailures                   failuresFlag
 	untilEmpty, exec              bool
+	logLevel                      levelFlag
 }
 
 func (a *app) workCommand() *cobra.Command {
@@ -66,6 +72,7 @@ func (f *workFlags) define(cmd *cobra.Command) {
 	v.Var(&f.snooze, "snooze", "how long status 75 puts a job off")
 	v.Var(&f.maxFailures, "max-failures", "the failure that kills a job that says nothing itself (default 25)")
 	v.BoolVar(&f.untilEmpty, "until-empty", false, "end when nothing is ready or active")
+	v.Var(&f.logLevel, "log-level", "log what is at least so important")
 	v.BoolVar(&f.exec, "exec", false, "the command follows, to the end of the line")
 	cmd.Flags().Lookup("concurrency").DefValue = "0"
 	quietDefaults(cmd, "timeout", "max-failures")
@@ -84,7 +91,7 @@ func (f *workFlags) check(cmd *cobra.Command, command []string) error {
 	case f.lease == 0:
 		return usage(cmd, "--lease is 0: from 100ms on")
 	}
-	return nil
+	return checkCommand(cmd, command[0])
 }
 
 func (a *app) work(cmd *cobra.Command, f *workFlags) error {
@@ -96,9 +103,9 @@ func (a *app) work(cmd *cobra.Command, f *workFlags) error {
 		return err
 	}
 	defer c.Close()
-	log := slog.New(slog.NewTextHandler(a.stderr, nil))
+	log := slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: slog.Level(f.logLevel)}))
 	run := &commands{
-		argv: a.argv, env: a.env, snooze: time.Duration(f.snooze), stderr: a.stderr, log: log, ending: make(chan struct{}),
+		argv: a.argv, env: a.env, snooze: time.Duration(f.snooze), stderr: a.stderr, starts: starts{log: log}, ending: make(chan struct{}),
 	}
 	// The grace is kept here, and not by the worker, so that a quiet one (TSTP) has none.
 	w, err := waybill.NewWorker(c.Client, waybill.WorkerOptions{
@@ -114,9 +121,8 @@ func (a *app) work(cmd *cobra.Command, f *workFlags) error {
 	if f.untilEmpty {
 		s.empty = func(ctx context.Context) bool { return untilEmpty(ctx, c.Client, f.queues, log) }
 	}
-	log.Info("worker started", slog.String(keyQueues, f.queues.text(f.concurrency)), slog.String(keyKinds, strings.Join(f.kinds, ",")),
-		slog.Duration(keyLease, time.Duration(f.lease)),
-		slog.String(keyCommand, a.argv[0]))
+	log.Info("worker started", slog.String(keyQueues, f.queues.text(f.concurrency)), slog.String(keyKinds, f.kinds.text()),
+		slog.Duration(keyLease, time.Duration(f.lease)), slog.String(keyCommand, strings.Join(a.argv, " ")))
 	if err = s.work(cmd.Context()); err == nil {
 		log.Info("worker stopped")
 	}

@@ -12,18 +12,19 @@ import (
 const lookEvery = 200 * time.Millisecond
 
 // untilEmpty waits until none of the queues holds work, twice in a row: a job may put another one
-// into a queue that was looked at before. False where ctx ended first.
+// into a queue that was looked at before. It tells what is left. False where ctx ended first.
 func untilEmpty(ctx context.Context, c *waybill.Client, queues []waybill.QueueOptions, log *slog.Logger) bool {
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
+	var left waybill.QueueStats
 	for times := 0; times < 2; {
-		empty, err := allEmpty(ctx, c, queues)
+		sum, empty, err := allEmpty(ctx, c, queues)
 		switch {
 		case err != nil:
 			log.Debug("look whether the queues are empty", slog.Any(keyError, err)) // the worker tells of Redis
 			times = 0
 		case empty:
-			times++
+			times, left = times+1, sum
 		default:
 			times = 0
 		}
@@ -33,17 +34,24 @@ func untilEmpty(ctx context.Context, c *waybill.Client, queues []waybill.QueueOp
 		case <-look.C:
 		}
 	}
+	log.Info("nothing is ready or active: stopping", slog.Int64(keyScheduled, left.Scheduled),
+		slog.Int64(keyRetry, left.Retry), slog.Int64(keyParked, left.Parked), slog.Int64(keySpilled, left.Spilled))
 	return true
 }
 
-func allEmpty(ctx context.Context, c *waybill.Client, queues []waybill.QueueOptions) (bool, error) {
+// allEmpty tells whether all queues are empty, and then what waits in them all the same.
+func allEmpty(ctx context.Context, c *waybill.Client, queues []waybill.QueueOptions) (left waybill.QueueStats, empty bool, err error) {
 	for _, q := range queues {
 		s, err := c.Queue(q.Name).Stats(ctx)
 		if err != nil || !isEmpty(s) {
-			return false, err
+			return left, false, err
 		}
+		left.Scheduled += s.Scheduled
+		left.Retry += s.Retry
+		left.Parked += s.Parked
+		left.Spilled += s.Spilled
 	}
-	return true, nil
+	return left, true, nil
 }
 
 // isEmpty tells whether nothing is ready or active, nor spilled with room for it: the next claim

@@ -9,7 +9,8 @@ The command's status settles the job:
   75   put off for --snooze; no failure is counted
   65   dead; not tried again
   else a failure, tried again by policy; the end of stderr is the error
-Death by a signal is a failure. A command that can't be started fails no job: it is given back.
+Death by a signal is a failure. A command that is not there is bad usage; where
+it can't be started later, that fails no job: it is given back.
 
 The command finds in its environment, beside what stands there: WAYBILL_JOB_ID, WAYBILL_QUEUE,
 WAYBILL_KIND, WAYBILL_ATTEMPT, WAYBILL_TOKEN, WAYBILL_IDEMPOTENCY_KEY, WAYBILL_FAILURES,
@@ -23,4 +24,6 @@ counts as not done, unless its job was to be cancelled. What it leaves running i
 
 TERM or INT: claim no more, let commands end within --grace, give back the jobs of the others, exit
 with status 0. Again: kill all commands and exit with 1 at once; the leases bring their jobs back.
-TSTP: claim no more, but go on until TERM or INT.`
+TSTP: claim no more, but go on until TERM or INT.
+
+The worker logs to stderr, from --log-level on; what commands write there is always passed on.`

@@ -41,6 +41,9 @@ type shift struct {
 func (s *shift) work(ctx context.Context) error {
 	signal.Notify(s.signals, append([]os.Signal{os.Interrupt, syscall.SIGTERM}, quietSignals...)...)
 	defer signal.Stop(s.signals)
+	pipe := make(chan os.Signal, 1)
+	signal.Notify(pipe, syscall.SIGPIPE) // who reads our stderr may go: a failed write, not the end of the worker
+	defer signal.Stop(pipe)
 	claims, stop := context.WithCancel(ctx)
 	defer stop()
 	s.stopClaims = stop
@@ -60,7 +63,6 @@ func (s *shift) work(ctx context.Context) error {
 			return s.stay()
 		case <-empty:
 			empty = nil
-			s.log.Info("queues are empty: stopping")
 			stop()
 		case sig := <-s.signals:
 			if err := s.signal(sig); err != nil {
@@ -93,7 +95,8 @@ func (s *shift) signal(sig os.Signal) error {
 		s.quiet = true
 		s.log.Info("quiet: no more claims", slog.String(keySignal, sig.String()))
 	case s.told:
-		s.endCommands()
+		s.log.Warn("stopped at once: leases bring the jobs back", slog.String(keySignal, sig.String()))
+		s.tellCommands()
 		s.commands.running.kill()
 		return errAtOnce
 	default:
@@ -110,6 +113,15 @@ func (s *shift) endCommands() {
 		return
 	}
 	s.log.Warn("grace is over: commands are told to end, their jobs are given back")
-	close(s.commands.ending)
+	s.tellCommands()
 	s.over, s.enough = nil, time.After(stopTime)
+}
+
+// tellCommands makes commands end, from now on by the worker's will. A second time it does nothing.
+func (s *shift) tellCommands() {
+	select {
+	case <-s.commands.ending:
+	default:
+		close(s.commands.ending)
+	}
 }
