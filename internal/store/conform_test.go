@@ -217,7 +217,7 @@ func TestConformance(t *testing.T) {
 		v := &variant{rdb: inMemory(t), lacks: inMemoryLacks}
 		v.explore(t, 0.25)
 		for what, why := range v.lacks {
-			t.Run(what, func(t *testing.T) { t.Skip(why) })
+			t.Logf("not compared here: %s: %s", what, why)
 		}
 	})
 	t.Run("real time", func(t *testing.T) {
