@@ -106,6 +106,9 @@ func (r *Runner) sendClaim(ctx context.Context, most int) (store.Claimed, error)
 // A claim would then take back what is still ours.
 func (r *Runner) overslept() bool {
 	since := time.Since(r.began) - time.Duration(r.renewed.Load())
+	if wall := r.renewedWall.Load(); wall > 0 {
+		since = max(since, time.Duration(time.Now().UnixNano()-wall))
+	}
 	return since > r.o.Lease*2/3 && len(r.members()) > 0
 }
 

@@ -32,13 +32,14 @@ func (r *Runner) renewLoop(ctx context.Context, stop <-chan struct{}) {
 // renew extends the leases of all attempts whose end is not recorded, and tells those that lost
 // theirs or are to be cancelled.
 func (r *Runner) renew(ctx context.Context) error {
-	members, at := r.members(), time.Since(r.began)
+	members, at, wall := r.members(), time.Since(r.began), time.Now().UnixNano()
 	if len(members) == 0 {
 		return nil
 	}
 	said, err := r.o.Queue.Renew(ctx, r.o.Lease, members)
 	if err == nil {
 		r.renewed.Store(int64(at))
+		r.renewedWall.Store(wall)
 	}
 	for i, m := range members {
 		if a := r.running(m); a != nil {
@@ -53,7 +54,9 @@ func (r *Runner) tell(a *Attempt, v store.Verdict) {
 	switch v {
 	case store.Lost:
 		a.cancel(ErrLeaseLost)
-		r.log.Warn("lease lost", a.attrs()...)
+		if a.lost.CompareAndSwap(false, true) { // once, however long the handler goes on
+			r.log.Warn("lease lost", a.attrs()...)
+		}
 	case store.CancelledNow:
 		a.cancel(ErrCancelled)
 	}

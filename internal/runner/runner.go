@@ -45,7 +45,8 @@ type Attempt struct {
 	came   time.Time // when the claim was answered, by this process's clock
 	cancel context.CancelCauseFunc
 	damage error // of the record
-	done   bool  // the handler is over, or was given up; guarded by Runner.mu
+	lost   atomic.Bool
+	done   bool // the handler is over, or was given up; guarded by Runner.mu
 }
 
 // serverNow is Redis's clock as far as this process can tell: that of the claim, and the time since.
@@ -99,8 +100,10 @@ type Runner struct {
 	givenUp  chan struct{} // closed when ends are no longer sent again
 	doubt    atomic.Bool   // a call failed: settle, then renew, before the next claim
 	renewed  atomic.Int64  // when leases were last renewed, in ns since the runner began
-	unable   atomic.Int32  // attempts in a row that this worker could not run at all
-	began    time.Time
+	// renewedWall is the same by the wall clock, ns since 1970: the other stands still while a machine sleeps.
+	renewedWall atomic.Int64
+	unable      atomic.Int32 // attempts in a row that this worker could not run at all
+	began       time.Time
 
 	mu   sync.Mutex
 	held map[string]*Attempt // by lease member, until their end is recorded
