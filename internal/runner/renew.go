@@ -33,10 +33,11 @@ func (r *Runner) renewLoop(ctx context.Context, stop <-chan struct{}) {
 // theirs or are to be cancelled.
 func (r *Runner) renew(ctx context.Context) error {
 	members, at, wall := r.members(), time.Since(r.began), time.Now().UnixNano()
-	if len(members) == 0 {
-		return nil
+	var said []store.Verdict
+	var err error
+	if len(members) > 0 {
+		said, err = r.o.Queue.Renew(ctx, r.o.Lease, members)
 	}
-	said, err := r.o.Queue.Renew(ctx, r.o.Lease, members)
 	if err == nil {
 		r.renewed.Store(int64(at))
 		r.renewedWall.Store(wall)

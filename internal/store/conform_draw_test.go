@@ -15,7 +15,7 @@ import (
 // Small pools, so that commands meet.
 var (
 	givenIDs = []string{"a", "b", "c", "d", "e", "f"}
-	kinds    = []string{"k", "m", "q"}
+	kinds    = []string{"k", "kk", "q"} // one begins as another
 	workers  = []string{"Ann", "Bob", "Eve"}
 )
 
@@ -109,7 +109,7 @@ func drawClaim(t *rapid.T, m *machine) (command, bool) {
 		c.Number = 1
 	}
 	if rarely(t, "some kinds", 3) {
-		c.Kinds = pick(t, "kinds", []string{"k"}, []string{"m", "k"}, []string{"q", "m"}, []string{"none"})
+		c.Kinds = pick(t, "kinds", []string{"k"}, []string{"kk", "k"}, []string{"q", "kk"}, []string{"none"})
 	}
 	return claimCommand(c), true
 }
