@@ -3,8 +3,11 @@ package waybill_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/waybillhq/waybill"
 	"github.com/waybillhq/waybill/internal/redistest"
@@ -77,5 +80,46 @@ func TestWorker_StopsWhileRedisIsAway(t *testing.T) {
 	}
 	if took := time.Since(began); took > 15*time.Second {
 		t.Errorf("the stop took %s", took)
+	}
+}
+
+// Listening holds a connection for up to a second: with more queues than connections, renewals must still get one.
+func TestWorker_ManyQueuesOnFewConnectionsKeepTheirLeases(t *testing.T) {
+	t.Parallel()
+	srv := redistest.Start(t)
+	o, err := redis.ParseURL(srv.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.PoolSize = 4
+	rdb := redis.NewClient(o)
+	t.Cleanup(func() { _ = rdb.Close() })
+	c := newClient(t, rdb, "")
+	kind := waybill.Define[number]("k", waybill.KindOptions{})
+	var queues []waybill.QueueOptions
+	var requests []waybill.Request
+	for i := range 30 {
+		name := fmt.Sprintf("default%d", i)
+		queues = append(queues, waybill.QueueOptions{Name: name})
+		requests = append(requests, kind.On(name).Request(number{i}))
+	}
+	w := newWorker(t, c, waybill.WorkerOptions{Queues: append(queues, waybill.QueueOptions{}), Lease: 3 * time.Second})
+	kind.Handle(w, func(ctx context.Context, _ *waybill.Job[number]) error {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(5 * time.Second): // longer than the lease
+			return nil
+		}
+	})
+	start(t, w)
+	if _, err := c.EnqueueMany(t.Context(), requests); err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range queues {
+		until(t, "the job of "+q.Name+" is done", func() bool { return stats(t, c, q.Name).Completed == 1 })
+		if s := stats(t, c, q.Name); s.Crashes+s.Stale+s.Failures != 0 || s.Deliveries != 1 {
+			t.Errorf("%s: deliveries %d, crashes %d, stale %d, failures %d", q.Name, s.Deliveries, s.Crashes, s.Stale, s.Failures)
+		}
 	}
 }
