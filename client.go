@@ -4,22 +4,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/waybillhq/waybill/internal/await"
 	"github.com/waybillhq/waybill/internal/record"
 	"github.com/waybillhq/waybill/internal/store"
 )
 
 // DefaultQueue is the queue of kinds and requests that name none.
 const DefaultQueue = "default"
-
-// registerEvery is how often a client writes the names of queues it sends to into the list of
-// queues, which people read.
-const registerEvery = time.Minute
 
 // ClientOptions of a Client; the zero value is ready for use.
 type ClientOptions struct {
@@ -32,13 +31,17 @@ type Client struct {
 	store      *store.Store
 	maxPayload int
 
-	mu     sync.Mutex
-	queues map[string]*knownQueue
+	mu         sync.Mutex
+	queues     map[string]*knownQueue
+	middleware []EnqueueMiddleware
+	closed     bool
 }
 
+// knownQueue is a queue that this client speaks to.
 type knownQueue struct {
 	*store.Queue
-	registered time.Time
+	sender *sender
+	waits  *await.Waits
 }
 
 // NewClient makes a client on the caller's Redis client. It sends nothing. Errors: ErrInvalid.
@@ -58,95 +61,54 @@ func NewClient(rdb redis.UniversalClient, o ClientOptions) (*Client, error) {
 	return &Client{store: s, maxPayload: o.MaxPayload, queues: map[string]*knownQueue{}}, nil
 }
 
-// Close ends what the client started. It leaves the Redis client open: that is the caller's.
-func (c *Client) Close() error { return nil }
+// Close refuses further jobs with ErrUnavailable, waits for those under way, and ends all waits. It leaves the Redis
+// client open: that is the caller's. Close it when the workers on it have ended. It always returns nil.
+func (c *Client) Close() error {
+	c.mu.Lock()
+	c.closed = true
+	queues := slices.Collect(maps.Values(c.queues))
+	c.mu.Unlock()
+	for _, q := range queues {
+		q.sender.wait()
+		q.waits.Close()
+	}
+	c.store.Close()
+	return nil
+}
 
 // Enqueue sends one job. The answer tells ID and outcome also with an error.
 // Errors: ErrInvalid, ErrConflict, ErrFull, ErrUnavailable, ErrUnknown.
 func (c *Client) Enqueue(ctx context.Context, r Request) (Enqueued, error) {
-	out, err := c.EnqueueMany(ctx, []Request{r})
-	var bulk *BulkError
-	if errors.As(err, &bulk) {
-		err = out[0].Err
-	}
-	return out[0], err
+	r.name()
+	out := c.enqueuer()(ctx, []Request{r})
+	return out[0], out[0].Err
 }
 
-// EnqueueMany sends many jobs, also of several queues, in calls of at most 1,000 jobs and 1 MiB.
+// EnqueueMany sends many jobs, also of several queues, in calls of about 1,000 jobs and 1 MiB. Jobs that other
+// callers send to the same queue at the time share these calls.
 // It always returns one answer a job, in order; the error is nil where every job was taken
 // (accepted, duplicate, waited or spilled), else a *BulkError.
 func (c *Client) EnqueueMany(ctx context.Context, requests []Request) ([]Enqueued, error) {
-	out := make([]Enqueued, len(requests))
-	batches := map[string]*queueBatch{}
-	var order []*queueBatch
-	for i, r := range requests {
-		named := r.ID != ""
-		if !named {
-			r.ID = record.NewID(time.Now())
-		}
-		r.Queue = orDefault(r.Queue)
-		out[i] = Enqueued{ID: r.ID, Queue: r.Queue}
-		if err := r.check(c.maxPayload); err != nil {
-			out[i].fail(OutcomeInvalid, err)
-			continue
-		}
-		key := r.Queue
-		if r.OnFull == FullSpill {
-			key += " spill"
-		}
-		if batches[key] == nil {
-			batches[key] = &queueBatch{queue: r.Queue, spill: r.OnFull == FullSpill}
-			order = append(order, batches[key])
-		}
-		batches[key].add(i, r, named)
+	named := slices.Clone(requests)
+	for i := range named {
+		named[i].name()
 	}
-	for start, waited := time.Now(), false; len(order) > 0; waited = true {
-		if waited && !pauseFor(ctx, start) {
-			giveUp(order, out, ctx.Err())
-			break
-		}
-		order = c.sendAll(ctx, order, out, start, waited)
-	}
+	out := c.enqueuer()(ctx, named)
 	return out, bulkError(out)
 }
 
-// queueBatch gathers the jobs of one queue and policy.
-type queueBatch struct {
-	queue string
-	spill bool
-	at    []int // places in the answer
-	jobs  []store.Add
-	waits []FullPolicy
-}
-
-func (b *queueBatch) add(i int, r Request, named bool) {
-	b.at = append(b.at, i)
-	b.jobs = append(b.jobs, store.Add{ID: r.ID, Priority: r.Priority, LIFO: r.LIFO, Job: r.job(named)})
-	b.waits = append(b.waits, r.OnFull)
-}
-
-// sendAll sends each batch once and gives back what is to be asked again: the jobs that wait for room.
-func (c *Client) sendAll(ctx context.Context, batches []*queueBatch, out []Enqueued, start time.Time, waited bool) []*queueBatch {
-	var again []*queueBatch
-	for _, b := range batches {
-		q, err := c.queue(b.queue)
-		if err != nil { // the name was checked before
-			continue
+// enqueue is what the middleware wraps: it sends jobs that have their names, and waits for room as they wish.
+func (c *Client) enqueue(ctx context.Context, requests []Request) []Enqueued {
+	r := &round{out: make([]Enqueued, len(requests)), start: time.Now()}
+	batches := c.gather(requests, r.out)
+	for ; len(batches) > 0; r.waited = true {
+		if r.waited && !pauseFor(ctx, r.start) {
+			giveUp(batches, r.out, ctx.Err())
+			break
 		}
-		rest := &queueBatch{queue: b.queue, spill: b.spill}
-		for i, e := range q.Enqueue(ctx, b.jobs, b.spill) {
-			out[b.at[i]].answer(e, waited)
-			if e.Outcome == store.Full && b.waits[i] > 0 && time.Since(start) < time.Duration(b.waits[i]) {
-				rest.at, rest.jobs = append(rest.at, b.at[i]), append(rest.jobs, b.jobs[i])
-				rest.waits = append(rest.waits, b.waits[i])
-			}
-		}
-		if len(rest.jobs) > 0 {
-			again = append(again, rest)
-		}
-		c.register(ctx, q)
+		batches = r.sendAll(ctx, batches)
 	}
-	return again
+	return r.out
 }
 
 // giveUp says of the jobs that wait for room that their caller's context ended.
@@ -183,25 +145,9 @@ func (c *Client) queue(name string) (*knownQueue, error) {
 	if err != nil {
 		return nil, err
 	}
-	known := &knownQueue{Queue: q}
+	known := &knownQueue{Queue: q, sender: newSender(q), waits: await.New(q)}
 	c.queues[name] = known
 	return known, nil
-}
-
-// register writes the queue's name into the list of queues, once a minute. A failure is left to
-// the next time: nothing but a list for people depends on it.
-func (c *Client) register(ctx context.Context, q *knownQueue) {
-	c.mu.Lock()
-	due := time.Since(q.registered) >= registerEvery
-	if due {
-		q.registered = time.Now()
-	}
-	c.mu.Unlock()
-	if due && q.Register(ctx) != nil {
-		c.mu.Lock()
-		q.registered = time.Time{}
-		c.mu.Unlock()
-	}
 }
 
 func orDefault(queue string) string {
@@ -209,17 +155,4 @@ func orDefault(queue string) string {
 		return DefaultQueue
 	}
 	return queue
-}
-
-func (r Request) check(maxPayload int) error {
-	if r.err != nil {
-		return &record.InputError{Field: "payload", Why: "can't be encoded: " + r.err.Error()}
-	}
-	if err := store.CheckQueue(r.Queue); err != nil {
-		return err
-	}
-	if err := r.job(true).Check(r.ID, r.Priority); err != nil {
-		return err
-	}
-	return record.CheckSize(r.Payload, maxPayload)
 }

@@ -25,6 +25,16 @@ var (
 	ErrUnknown = store.ErrUnknown
 )
 
+// Errors of a wait for a job: see EndedError. ErrCancelled is also one.
+var (
+	// ErrDead: the job ended dead.
+	ErrDead = errors.New("job is dead")
+	// ErrDeleted: somebody deleted the job, or it was dead and cut over the queue's limits.
+	ErrDeleted = errors.New("job deleted")
+	// ErrNoResult: the job completed, and no result is kept: it has no retention, or the result was over the limit.
+	ErrNoResult = errors.New("job completed; no result is kept")
+)
+
 // Errors about jobs that exist.
 var (
 	// ErrNotFound: nothing is known of the job. Beyond retention and window nobody can tell
@@ -40,7 +50,7 @@ var (
 var (
 	// ErrLeaseLost: the attempt's lease ran out, and its job was given to somebody else, or deleted.
 	ErrLeaseLost = runner.ErrLeaseLost
-	// ErrCancelled: somebody asked to cancel the job.
+	// ErrCancelled: somebody asked to cancel the job. Also of a wait: the job ended cancelled.
 	ErrCancelled = runner.ErrCancelled
 	// ErrTimeout: the attempt took longer than its kind's timeout.
 	ErrTimeout = runner.ErrTimeout
@@ -73,3 +83,34 @@ func (e *BulkError) Error() string {
 
 // Unwrap gives the errors of all jobs that were not taken.
 func (e *BulkError) Unwrap() []error { return e.Errs }
+
+// EndedError says how a job that was waited for ended without completing. It unwraps to ErrDead, ErrCancelled or
+// ErrDeleted.
+type EndedError struct {
+	ID, Queue string
+	State     State  // StateDead, StateCancelled or StateDeleted
+	Reason    string // of a cancel; may be ""
+	LastError string // of a dead job; may be ""
+}
+
+func (e *EndedError) Error() string {
+	text := fmt.Sprintf("job %s in queue %s ended %s", e.ID, e.Queue, e.State)
+	for _, why := range []string{e.Reason, e.LastError} {
+		if why != "" {
+			text += ": " + why
+		}
+	}
+	return text
+}
+
+// Unwrap makes errors.Is tell the three apart.
+func (e *EndedError) Unwrap() error {
+	switch e.State {
+	case StateDead:
+		return ErrDead
+	case StateCancelled:
+		return ErrCancelled
+	default:
+		return ErrDeleted
+	}
+}

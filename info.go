@@ -15,7 +15,7 @@ type State string
 const (
 	StateScheduled State = "scheduled" // due later, first time or snoozed
 	StateReady     State = "ready"
-	StateParked    State = "parked" // of a kind that the workers seen so far do not know
+	StateParked    State = "parked" // set aside by kind: no worker so far knew the kind or had room for it
 	StateActive    State = "active"
 	StateRetry     State = "retry"   // due later, after a failure or crash
 	StateSpilled   State = "spilled" // kept aside until there is room
@@ -24,6 +24,13 @@ const (
 	StateCancelled State = "cancelled"
 	StateDeleted   State = "deleted" // only the settled window knows it
 )
+
+// Progress is what an attempt last told of how far it has come.
+type Progress struct {
+	Percent int
+	Note    string    // one line
+	At      time.Time // when it was told, by Redis's clock
+}
 
 // JobError is one failure or crash.
 type JobError struct {
@@ -52,6 +59,7 @@ type JobInfo struct {
 	CancelRequested                                           bool
 	Reason                                                    string // of a cancel
 	Errors                                                    []JobError
+	Progress                                                  *Progress // of the last attempt that told any; nil = none did
 	EnqueuedAt, DueAt, StartedAt, FinishedAt, LeaseEndsAt, At time.Time // zero = none; At: when this was read
 }
 
@@ -61,6 +69,9 @@ func jobInfo(queue string, i store.Info) JobInfo {
 		Attempt: i.Attempt, Failures: i.Failures, Crashes: i.Crashes, Snoozes: i.Snoozes, StartedAt: i.StartedAt,
 		LeaseEndsAt: i.LeaseEndsAt, CancelRequested: i.CancelRequested, Reason: i.Reason,
 		Result: i.Result, ResultDropped: i.ResultDropped,
+	}
+	if p := i.Progress; p != nil {
+		j.Progress = &Progress{Percent: p.Percent, Note: p.Note, At: p.At}
 	}
 	for _, e := range i.Errors {
 		j.Errors = append(j.Errors, JobError{e.Attempt, time.UnixMilli(e.At), e.Type, e.Message, e.Worker, e.Stack})
@@ -117,13 +128,19 @@ type jobJSON struct {
 	CancelRequested *bool             `json:"cancel_requested"`
 	RetentionMS     *int64            `json:"retention_ms"`
 	Headers         map[string]string `json:"headers"`
-	Progress        *struct{}         `json:"progress"`
+	Progress        *progressJSON     `json:"progress"`
 	EnqueuedAt      *string           `json:"enqueued_at"`
 	DueAt           *string           `json:"due_at"`
 	StartedAt       *string           `json:"started_at"`
 	FinishedAt      *string           `json:"finished_at"`
 	LeaseEndsAt     *string           `json:"lease_ends_at"`
 	Errors          []errorJSON       `json:"errors"`
+}
+
+type progressJSON struct {
+	Percent int     `json:"percent"`
+	Note    string  `json:"note"`
+	At      *string `json:"at"`
 }
 
 type errorJSON struct {
@@ -152,6 +169,9 @@ func (o *jobJSON) fill(j JobInfo) {
 	o.Errors = make([]errorJSON, 0, len(j.Errors))
 	for _, e := range j.Errors {
 		o.Errors = append(o.Errors, errorJSON{e.Attempt, utc(e.At), e.Type, e.Message, orNull(e.Worker), orNull(e.Stack)})
+	}
+	if p := j.Progress; p != nil {
+		o.Progress = &progressJSON{p.Percent, p.Note, utc(p.At)}
 	}
 	o.Payload, o.PayloadBase64 = textOrBytes(j.Payload)
 	if j.Result != nil {

@@ -6,6 +6,8 @@ import (
 	"encoding/hex"
 	"strings"
 	"time"
+
+	"github.com/waybillhq/waybill/internal/runner"
 )
 
 // Job is an attempt with its arguments.
@@ -30,17 +32,38 @@ type Attempt struct {
 	EnqueuedAt  time.Time // by Redis's clock
 	DueAt       time.Time // when the job was first due
 
-	check    func(context.Context) error
-	stopping <-chan struct{}
+	inner *runner.Attempt // nil: made by hand, for a test of a handler
 }
 
 // Check asks Redis whether this attempt still holds the job, and renews the lease if so.
-// Errors: ErrLeaseLost, ErrCancelled (held, but a cancel was asked for), ErrUnavailable.
-func (a *Attempt) Check(ctx context.Context) error { return a.check(ctx) }
+// Errors: ErrLeaseLost, ErrCancelled (held, but a cancel was asked for), ErrUnavailable, ErrUnknown.
+func (a *Attempt) Check(ctx context.Context) error {
+	if a.inner == nil {
+		return nil
+	}
+	return a.inner.Check(ctx)
+}
+
+// Progress notes how far the attempt has come, for people to read: from 0 to 100 percent, and a line of at most 1 KiB
+// of printable text, or "". The last one told counts. Where the job is no longer this attempt's nothing is written,
+// and the handler's context ends.
+// Errors: ErrInvalid (nothing was sent), ErrLeaseLost, ErrCancelled (noted, but a cancel was asked for),
+// ErrUnavailable, ErrUnknown.
+func (a *Attempt) Progress(ctx context.Context, percent int, note string) error {
+	if a.inner == nil {
+		return runner.CheckProgress(percent, note)
+	}
+	return a.inner.Progress(ctx, percent, note)
+}
 
 // Stopping is closed when the worker begins to stop, before the context ends: a long handler
 // may save its place and return.
-func (a *Attempt) Stopping() <-chan struct{} { return a.stopping }
+func (a *Attempt) Stopping() <-chan struct{} {
+	if a.inner == nil {
+		return nil
+	}
+	return a.inner.Stopping()
+}
 
 // IdempotencyKey is what to give an outside system, the same for every attempt of the job:
 // KIND/ID, with steps behind; above 255 bytes its SHA-256 in hex.

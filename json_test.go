@@ -31,14 +31,16 @@ func TestJobInfo_JSON(t *testing.T) {
 		got := asJSON(t, waybill.JobInfo{
 			ID: "x", Queue: "mail", Kind: "k", State: waybill.StateDead, Known: true, Payload: []byte(`{"n":9007199254740993}`),
 			Result: []byte{0xff}, Attempt: 2, Failures: 2, EnqueuedAt: at, Retention: time.Second, Token: "2-w.1", Worker: "w",
-			Errors: []waybill.JobError{{Attempt: 1, At: at, Type: "failure", Message: "boom", Worker: "w"}},
+			Errors:   []waybill.JobError{{Attempt: 1, At: at, Type: "failure", Message: "boom", Worker: "w"}},
+			Progress: &waybill.Progress{Percent: 40, Note: "half", At: at},
 		})
 		want := map[string]any{
 			"id": "x", "queue": "mail", "kind": "k", "state": "dead", "payload": `{"n":9007199254740993}`, "payload_base64": nil,
 			"result": nil, "result_base64": "/w==", "token": "2-w.1", "worker": "w", "host": nil, "reason": nil,
 			"attempt": 2.0, "failures": 2.0, "crashes": 0.0, "snoozes": 0.0, "max_failures": 25.0, "priority": 0.0,
 			"lifo": false, "result_dropped": false, "cancel_requested": false, "retention_ms": 1000.0,
-			"headers": map[string]any{}, "progress": nil, "enqueued_at": "2026-01-02T02:04:05.678Z", "due_at": nil,
+			"headers": map[string]any{}, "enqueued_at": "2026-01-02T02:04:05.678Z", "due_at": nil,
+			"progress":   map[string]any{"percent": 40.0, "note": "half", "at": "2026-01-02T02:04:05.678Z"},
 			"started_at": nil, "finished_at": nil, "lease_ends_at": nil,
 			"errors": []any{map[string]any{
 				"attempt": 1.0, "at": "2026-01-02T02:04:05.678Z", "type": "failure", "message": "boom", "worker": "w", "stack": nil,

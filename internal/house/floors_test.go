@@ -25,12 +25,14 @@ func (f floor) String() string {
 // floors lists every package by its path within the module. A name that ends in
 // a slash stands for all packages below it.
 var floors = map[string]floor{
+	"internal/codec":  pure,
 	"internal/record": pure,
 
 	"internal/devredis": stores,
 	"internal/dialect":  stores,
 	"internal/store":    stores,
 
+	"internal/await":  machines,
 	"internal/batch":  machines,
 	"internal/doctor": machines,
 	"internal/keeper": machines,
@@ -57,6 +59,7 @@ var floors = map[string]floor{
 
 // betweenMachines lists the only arrows allowed from one machine to another.
 var betweenMachines = map[[2]string]bool{
+	{"internal/await", "internal/batch"}:  true,
 	{"internal/runner", "internal/batch"}: true,
 }
 

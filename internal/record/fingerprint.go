@@ -12,9 +12,12 @@ const FingerprintLen = 11
 // SHA-256 over kind, a zero byte and payload, in base64url. It is compared only between
 // jobs of one ID, so two payloads collide by chance once in 2^64 such pairs.
 func Fingerprint(kind string, payload []byte) string {
-	h := sha256.New()
-	h.Write([]byte(kind))
-	h.Write([]byte{0})
-	h.Write(payload)
-	return base64.RawURLEncoding.EncodeToString(h.Sum(make([]byte, 0, sha256.Size))[:8])
+	return string(appendFingerprint(nil, kind, payload))
+}
+
+func appendFingerprint(b []byte, kind string, payload []byte) []byte {
+	var small [1024]byte // what fits is put together without the heap
+	text := append(append(append(small[:0], kind...), 0), payload...)
+	sum := sha256.Sum256(text)
+	return base64.RawURLEncoding.AppendEncode(b, sum[:8])
 }

@@ -18,8 +18,14 @@ type Head struct {
 	Seq      uint64 // number of the job in its queue
 }
 
+// PlainOrder is the order of most jobs: FIFO at priority 0.
+const PlainOrder = "3e8F"
+
 // Order is what a producer says of the place: class and order letter.
 func Order(priority int, lifo bool) string {
+	if priority == 0 && !lifo {
+		return PlainOrder
+	}
 	letter := "F"
 	if lifo {
 		letter = "L"

@@ -28,7 +28,7 @@ func NewID(now time.Time) string {
 func NewWorkerID() string { return string(appendRandom(nil, 22)) }
 
 func appendRandom(b []byte, n int) []byte {
-	var raw [64]byte
+	var raw [16]byte
 	for n > 0 {
 		_, _ = rand.Read(raw[:]) // never fails: documented since Go 1.24
 		for _, c := range raw {

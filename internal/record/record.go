@@ -1,6 +1,7 @@
 package record
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -62,7 +63,7 @@ type Job struct {
 func (j Job) Blob() []byte {
 	b := make([]byte, 0, 13+len(j.Kind)+16+len(j.Payload)+32*len(j.Headers))
 	b = append(b, source(j.Named), outbox(j.Outbox))
-	b = append(b, Fingerprint(j.Kind, j.Payload)...)
+	b = appendFingerprint(b, j.Kind, j.Payload)
 	b = append(b, j.Kind...)
 	if !j.At.IsZero() {
 		b = appendHex(b, 'a', j.At.UnixMilli())
@@ -133,28 +134,31 @@ func Parse(raw []byte) (Record, error) {
 	}
 	var r Record
 	var err error
-	if r.Head, err = ParseHead(string(raw[1:timeAt])); err != nil {
+	fixed := string(raw[:lineAt])
+	if r.Head, err = ParseHead(fixed[1:timeAt]); err != nil {
 		return Record{}, err
 	}
-	if r.EnqueuedAt, err = ParseTime(string(raw[timeAt:blobAt])); err != nil {
+	if r.EnqueuedAt, err = ParseTime(fixed[timeAt:blobAt]); err != nil {
 		return Record{}, err
 	}
-	r.Keep = string(raw[blobAt:lineAt])
+	r.Keep = fixed[blobAt:]
 	r.Named, r.Outbox, r.Fingerprint = raw[blobAt] == 'n', raw[blobAt+1], r.Keep[2:]
-	line, rest, ok := strings.Cut(string(raw[lineAt:]), "\n")
-	if !ok {
+	end := bytes.IndexByte(raw[lineAt:], '\n')
+	if end < 0 {
 		return Record{}, fmt.Errorf("%w: the line does not end", ErrDamaged)
 	}
-	if err := r.parseLine(line); err != nil {
+	if err := r.parseLine(string(raw[lineAt : lineAt+end])); err != nil {
 		return Record{}, err
 	}
-	return r, r.parseFields(raw[len(raw)-len(rest):])
+	return r, r.parseFields(raw[lineAt+end+1:])
 }
 
 func (r *Record) parseLine(line string) error {
-	words := strings.Split(line, " ")
-	r.Kind = words[0]
-	for _, w := range words[1:] {
+	kind, options, more := strings.Cut(line, " ")
+	r.Kind = kind
+	for more {
+		var w string
+		w, options, more = strings.Cut(options, " ")
 		if w == "" {
 			return fmt.Errorf("%w: empty word in line %q", ErrDamaged, line)
 		}

@@ -6,14 +6,15 @@ import (
 	"net"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
 )
 
-// Proxy stands between clients and a server. It passes everything on until it is told to cut:
-// then the next request that holds a given text reaches the server, and its reply does not come
-// back; the connection ends instead. So a call is carried out and its caller does not know.
+// Proxy stands between clients and a server. It passes everything on until it is told otherwise: the reply to a
+// request may be lost and its connection with it, so a call is carried out and its caller does not know; and
+// connections may fall silent without being closed, as behind a box that forgot them.
 type Proxy struct {
 	t        testing.TB
 	listener net.Listener
@@ -21,9 +22,9 @@ type Proxy struct {
 	server   string
 
 	mu    sync.Mutex
-	text  []byte // of requests whose reply is lost
-	times int
+	lose  func(request []byte) bool // nil = none
 	cuts  int
+	alive []*atomic.Bool // a flag a connection: false = silent
 }
 
 // NewProxy starts a proxy before a server. It ends with the test.
@@ -51,9 +52,31 @@ func (p *Proxy) URL() string { return "unix://" + p.listener.Addr().String() }
 
 // LoseReplies loses the replies of the next n requests that hold text.
 func (p *Proxy) LoseReplies(text string, n int) {
+	p.LoseWhere(func(request []byte) bool {
+		if n == 0 || !bytes.Contains(request, []byte(text)) {
+			return false
+		}
+		n--
+		return true
+	})
+}
+
+// LoseWhere loses the reply of each request of which lose says so; nil loses none. lose is called for one request
+// at a time.
+func (p *Proxy) LoseWhere(lose func(request []byte) bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.text, p.times = []byte(text), n
+	p.lose = lose
+}
+
+// Silence lets the connections that are open now pass nothing any more. They are not closed; new ones pass.
+func (p *Proxy) Silence() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, a := range p.alive {
+		a.Store(false)
+	}
+	p.alive = nil
 }
 
 // Cuts counts the replies that were lost.
@@ -82,37 +105,56 @@ func (p *Proxy) serve(conn net.Conn) {
 		return
 	}
 	defer server.Close()
+	alive := p.enlist()
 	replies := make(chan struct{})
 	lose := make(chan struct{})
 	go func() {
 		defer close(replies)
-		defer conn.Close()
-		p.back(conn, server, lose)
+		p.back(conn, server, lose, alive)
 	}()
-	buf := make([]byte, 64<<10)
-	for {
-		n, err := conn.Read(buf)
-		if n > 0 && p.loses(buf[:n]) {
-			close(lose)
-		}
-		if n > 0 {
-			_, _ = server.Write(buf[:n])
-		}
-		if err != nil {
-			break
-		}
-	}
+	p.forth(conn, server, lose, alive)
 	_ = server.Close()
 	<-replies
 }
 
+func (p *Proxy) enlist() *atomic.Bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	alive := &atomic.Bool{}
+	alive.Store(true)
+	p.alive = append(p.alive, alive)
+	return alive
+}
+
+// forth passes requests to the server until the client ends.
+func (p *Proxy) forth(conn io.Reader, server io.Writer, lose chan<- struct{}, alive *atomic.Bool) {
+	buf := make([]byte, 64<<10)
+	for lost := false; ; {
+		n, err := conn.Read(buf)
+		if n > 0 && alive.Load() {
+			if !lost && p.loses(buf[:n]) {
+				lost = true
+				close(lose)
+			}
+			_, _ = server.Write(buf[:n])
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
 // back passes replies to the client; the first one after lose is closed is swallowed, with the connection.
-func (p *Proxy) back(conn io.Writer, server io.Reader, lose <-chan struct{}) {
+func (p *Proxy) back(conn io.WriteCloser, server io.Reader, lose <-chan struct{}, alive *atomic.Bool) {
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := server.Read(buf)
+		if !alive.Load() {
+			return // and the client is not told
+		}
 		select {
 		case <-lose:
+			_ = conn.Close()
 			return
 		default:
 		}
@@ -120,6 +162,7 @@ func (p *Proxy) back(conn io.Writer, server io.Reader, lose <-chan struct{}) {
 			_, _ = conn.Write(buf[:n])
 		}
 		if err != nil {
+			_ = conn.Close()
 			return
 		}
 	}
@@ -128,10 +171,9 @@ func (p *Proxy) back(conn io.Writer, server io.Reader, lose <-chan struct{}) {
 func (p *Proxy) loses(request []byte) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.times == 0 || !bytes.Contains(request, p.text) {
+	if p.lose == nil || !p.lose(request) {
 		return false
 	}
-	p.times--
 	p.cuts++
 	return true
 }

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"math/rand/v2"
 	"time"
@@ -9,96 +10,134 @@ import (
 	"github.com/waybillhq/waybill/internal/store"
 )
 
-// heartbeat is how often a runner claims without free slots, so that upkeep goes on and it is seen.
-const heartbeat = 10 * time.Second
-
 // Waits after a call that failed: doubling, with jitter.
 const (
 	leastWait = 50 * time.Millisecond
-	mostWait  = 5 * time.Second
-	// unableSteps makes the first wait after an attempt that could not be run about a second.
+	mostWait  = 750 * time.Millisecond // so work goes on within two seconds of Redis being back
+	// After an attempt that could not be run the first wait is about a second.
 	unableSteps = 4
+	mostUnable  = 5 * time.Second
 )
 
-// bell listens for work while a slot is free. At most one listen is under way.
-type bell struct {
-	rang      chan bool // one answer a listen
-	listening bool
-	deaf      bool // the queue is paused: a token is of no use to this runner
-}
+// putOff is how long a job waits whose earlier attempt still runs here.
+const putOff = time.Second
 
 // lastClaim is what the claim loop keeps of its last claim.
 type lastClaim struct {
 	number  int64
-	open    bool // no answer came: the same claim is sent again
+	grant   Grant
+	open    bool // no answer came, and it may have happened: the same claim is sent again
 	suspect bool // it may bring a suspect: the gate is ours
 }
 
-// claimLoop asks for jobs until ctx ends: at once where there may be more and a slot is free, else
-// when the bell rings, a timer says that something is due, or a slot becomes free.
-func (r *Runner) claimLoop(ctx, calls, work context.Context, b *bell) {
+// claimLoop asks for jobs until ctx ends or the runner is to be quiet.
+func (r *Runner) claimLoop(ctx, calls, work context.Context) {
 	fails := 0
-	for ctx.Err() == nil {
+	r.spread = true
+	for o := (round{hunger: Probe}); !r.isQuiet(); {
 		if n := int(r.unable.Load()); n > 0 {
-			pause(ctx, backoff(n+unableSteps))
+			r.seat.Rest()
+			pause(ctx, backoff(n+unableSteps, mostUnable))
 		}
-		if (r.doubt.Load() || r.overslept()) && !r.settleDoubt(ctx) {
+		if r.unsure() && !r.settleDoubt(ctx) {
 			return
 		}
-		got, err := r.claim(calls, work)
+		if r.last.open {
+			o.hunger = Resend
+		}
+		grant, ok := r.await(ctx, o)
+		if !ok {
+			return
+		}
+		if r.unsure() { // meanwhile
+			r.seat.Unanswered(r.last.open)
+			continue
+		}
+		got, err := r.claim(calls, work, grant)
 		if err != nil {
-			r.failed("claim", err, &fails)
-			pause(ctx, backoff(fails))
+			fails++
+			r.spread = true
+			r.retryPause(ctx, backoff(fails, mostWait))
+			o = round{hunger: Probe}
 			continue
 		}
 		fails = 0
-		more := got.Left > 0 && !got.Paused
-		if more && r.slots() > 0 {
-			continue
-		}
-		b.deaf = got.Paused
-		r.await(ctx, b, r.until(got), more)
+		o = r.next(got, grant.Slots)
 	}
 }
 
-// claim asks for as many jobs as there are free slots, and starts them. It is not sent under a
-// context that can end: a claim that is given up would leave jobs leased to nobody.
-func (r *Runner) claim(calls, work context.Context) (store.Claimed, error) {
-	got, err := r.sendClaim(calls, r.slots())
+func (r *Runner) isQuiet() bool {
+	select {
+	case <-r.quiet:
+		return true
+	default:
+		return false
+	}
+}
+
+// unsure tells that a claim now could take back what is still ours.
+func (r *Runner) unsure() bool { return r.doubt() || r.overslept() }
+
+// claim asks for jobs, and starts them. It is not sent under a context that ends before a stop has had its time: a
+// claim that is given up would leave jobs leased to nobody.
+func (r *Runner) claim(calls, work context.Context, grant Grant) (store.Claimed, error) {
+	if !r.last.open {
+		r.last.number++
+		r.last.grant = grant
+		r.last.suspect = grant.Slots > 0 && r.team.suspects.enter()
+	}
+	got, err := r.sendClaim(calls)
 	if err != nil {
+		r.seat.Unanswered(r.last.open)
 		return got, err
-	}
-	took := false
-	for _, d := range got.Jobs {
-		took = took || d.Crashes > 1
-	}
-	if r.last.suspect && !took {
-		r.o.Suspects.leave()
 	}
 	if got.Newer > 0 {
 		r.log.Warn("jobs of a newer record format were met and left alone: update this worker", slog.Int64(keyJobs, got.Newer))
 	}
-	for _, d := range got.Jobs {
-		r.start(work, d)
-	}
+	r.take(work, got)
 	if got.Again && len(got.Jobs) > 0 { // their leases began when the lost answer was made
-		if err := r.renew(calls); err != nil {
-			r.doubt.Store(true)
-		}
+		r.doubts.Add(1)
+		_ = r.renew(calls) // where it fails the doubt remains
 	}
 	return got, nil
 }
 
-// sendClaim sends one claim; where no answer came it sends the same one again, which brings the
-// same jobs.
-func (r *Runner) sendClaim(ctx context.Context, most int) (store.Claimed, error) {
-	if !r.last.open {
-		r.last = lastClaim{number: r.last.number + 1, suspect: most > 0 && r.o.Suspects.enter()}
+// take starts what a claim brought.
+func (r *Runner) take(work context.Context, got store.Claimed) {
+	attempts, kinds := make([]*Attempt, len(got.Jobs)), make([]string, len(got.Jobs))
+	now, suspect := time.Now(), false
+	for i, d := range got.Jobs {
+		attempts[i] = r.newAttempt(work, d, now)
+		kinds[i] = attempts[i].Rec.Kind
+		suspect = suspect || d.Crashes > 1
 	}
+	if r.last.suspect && !suspect {
+		r.team.suspects.leave()
+	}
+	r.last.suspect = false
+	r.seat.Claimed(kinds, left(got, r.last.grant.Slots), got.Parked > 0 || got.Again)
+	r.start(attempts)
+}
+
+// left tells whether jobs were left for want of slots. What is parked may be of kinds that this worker does not know,
+// but as long as claims come back full there may be more of the others.
+func left(got store.Claimed, slots int) bool {
+	full := slots > 0 && len(got.Jobs) >= slots
+	return !got.Paused && (got.Left > 0 || full && got.Parked > 0)
+}
+
+// sendClaim sends the last claim; where no answer came it is sent again as it was, which brings the same jobs.
+func (r *Runner) sendClaim(ctx context.Context) (store.Claimed, error) {
 	got, err := r.o.Queue.Claim(ctx, store.Claim{
-		Worker: r.worker, Number: r.last.number, Most: most, Lease: r.o.Lease, Suspect: r.last.suspect, Kinds: r.o.Kinds,
+		Worker: r.worker, Number: r.last.number, Most: r.last.grant.Slots, Lease: r.o.Lease, Suspect: r.last.suspect,
+		Kinds: r.o.Kinds, Room: r.last.grant.short(),
 	})
-	r.last.open = err != nil
+	r.called("claim", err)
+	r.last.open = err != nil && (r.last.open || !errors.Is(err, store.ErrUnavailable))
+	if err != nil && !r.last.open && r.last.suspect {
+		r.last.suspect = false
+		r.team.suspects.leave()
+	}
 	return got, err
 }
 
@@ -112,84 +151,18 @@ func (r *Runner) overslept() bool {
 	return since > r.o.Lease*2/3 && len(r.members()) > 0
 }
 
-// until is how long nothing needs to be asked: the poll time, or less where an event is known.
-func (r *Runner) until(got store.Claimed) time.Duration {
-	d := r.o.Poll
-	if !got.Next.IsZero() {
-		d = max(time.Millisecond, min(d, got.Next.Sub(got.Now)))
-	}
-	if r.slots() == 0 {
-		d = heartbeat
-	}
-	return d
-}
-
-// await returns when it is time for the next claim. more: jobs were left for want of slots.
-func (r *Runner) await(ctx context.Context, b *bell, d time.Duration, more bool) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	for {
-		if !b.listening && !b.deaf && r.slots() > 0 {
-			b.listening = true
-			go r.listen(ctx, b)
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-t.C:
-			return
-		case rang := <-b.rang:
-			b.listening = false
-			if rang && r.slots() > 0 {
-				return
-			}
-			if rang {
-				r.ringBack(ctx)
-			}
-		case <-r.freed:
-			if more || d > r.o.Poll || r.doubt.Load() {
-				return
-			}
-		}
-	}
-}
-
-func (r *Runner) listen(ctx context.Context, b *bell) {
-	rang, err := r.o.Queue.Listen(ctx, r.o.Poll)
-	if err != nil { // the timer claims meanwhile, and tells
-		pause(ctx, r.o.Poll)
-	}
-	b.rang <- rang
-}
-
-// silence waits for the last listen and gives back a token it took.
-func (r *Runner) silence(ctx context.Context, b *bell) {
-	if b.listening && <-b.rang {
-		r.ringBack(ctx)
-	}
-}
-
-func (r *Runner) ringBack(ctx context.Context) {
-	if err := r.o.Queue.Ring(context.WithoutCancel(ctx)); err != nil {
-		r.log.Debug("ring back", errorAttr(err)) // the next poll of some worker finds the work
-	}
-}
-
 // settleDoubt brings order after a call that failed: first what is finished is settled, then leases
-// are renewed, and only then may a claim follow, which would take back our own jobs otherwise.
+// are renewed, and only then may a claim follow, which would take back our own jobs otherwise. False where ctx ended.
 func (r *Runner) settleDoubt(ctx context.Context) bool {
-	fails := 0
-	for ctx.Err() == nil {
+	r.seat.Rest()
+	for fails := 0; ctx.Err() == nil; fails++ {
 		if !r.settled(ctx) {
 			return false
 		}
-		err := r.renew(ctx)
-		if err == nil {
-			r.doubt.Store(false)
+		if err := r.renew(ctx); err == nil && !r.unsure() {
 			return true
 		}
-		r.failed("renew", err, &fails)
-		pause(ctx, backoff(fails))
+		r.retryPause(ctx, backoff(fails, mostWait))
 	}
 	return false
 }
@@ -209,16 +182,26 @@ func (r *Runner) settled(ctx context.Context) bool {
 	}
 }
 
-// failed tells of a call that failed: the first of a row at once, later ones sparsely.
-func (r *Runner) failed(what string, err error, fails *int) {
-	r.doubt.Store(true)
-	*fails++
-	if *fails&(*fails-1) == 0 {
-		r.log.Warn("redis call failed; trying again", slog.String(keyCall, what), slog.Int(keyTries, *fails), errorAttr(err))
+// called notes what became of a call to Redis.
+func (r *Runner) called(call string, err error) {
+	if err != nil {
+		r.doubts.Add(1)
+	}
+	r.line.told(call, err)
+}
+
+// retryPause waits before a call that failed is tried again: less where Redis answers another call meanwhile.
+func (r *Runner) retryPause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	case <-r.team.outage.news():
 	}
 }
 
-func backoff(fails int) time.Duration {
-	d := min(leastWait<<min(fails, 10), mostWait)
+func backoff(fails int, most time.Duration) time.Duration {
+	d := min(leastWait<<min(fails, 10), most)
 	return d/2 + rand.N(d/2)
 }

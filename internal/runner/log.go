@@ -19,6 +19,9 @@ const (
 	keyTries    = "tries"
 	keyDuration = "took"
 	keyError    = "error"
+	keyAway     = "away"
+	keyDelay    = "delay"
+	keyOver     = "over"
 )
 
 func errorAttr(err error) slog.Attr {

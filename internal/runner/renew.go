@@ -2,11 +2,14 @@ package runner
 
 import (
 	"context"
-	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/store"
 )
+
+// deafAfter is how long a handler may go on after its context ended before it counts as deaf.
+const deafAfter = 5 * time.Second
 
 // renewLoop renews all leases at a third of their length, sooner again after a failure.
 func (r *Runner) renewLoop(ctx context.Context, stop <-chan struct{}) {
@@ -20,8 +23,8 @@ func (r *Runner) renewLoop(ctx context.Context, stop <-chan struct{}) {
 		case <-t.C:
 		}
 		if err := r.renew(ctx); err != nil {
-			r.failed("renew", err, &fails)
-			t.Reset(min(every, backoff(fails)))
+			fails++
+			t.Reset(min(every, backoff(fails, mostWait)))
 			continue
 		}
 		fails = 0
@@ -32,49 +35,98 @@ func (r *Runner) renewLoop(ctx context.Context, stop <-chan struct{}) {
 // renew extends the leases of all attempts whose end is not recorded, and tells those that lost
 // theirs or are to be cancelled.
 func (r *Runner) renew(ctx context.Context) error {
+	doubts := r.doubts.Load()
 	members, at, wall := r.members(), time.Since(r.began), time.Now().UnixNano()
 	var said []store.Verdict
 	var err error
 	if len(members) > 0 {
 		said, err = r.o.Queue.Renew(ctx, r.o.Lease, members)
 	}
+	r.called("renew", err)
 	if err == nil {
 		r.renewed.Store(int64(at))
 		r.renewedWall.Store(wall)
+		if !r.line.fails("settle") { // what is finished comes first
+			r.clear(doubts)
+		}
 	}
 	for i, m := range members {
-		if a := r.running(m); a != nil {
-			r.tell(a, said[i])
+		if a := r.of(m); a != nil {
+			_ = r.told(a, said[i]) // the handler's context tells it
 		}
 	}
 	return err
 }
 
-// tell ends a handler's context where its attempt lost the job or is to stop.
-func (r *Runner) tell(a *Attempt, v store.Verdict) {
-	switch v {
-	case store.Lost:
-		a.cancel(ErrLeaseLost)
-		if a.lost.CompareAndSwap(false, true) { // once, however long the handler goes on
-			r.log.Warn("lease lost", a.attrs()...)
+// clear ends the doubts that were there before a renewal.
+func (r *Runner) clear(doubts int64) {
+	for {
+		cleared := r.cleared.Load()
+		if doubts <= cleared || r.cleared.CompareAndSwap(cleared, doubts) {
+			return
 		}
-	case store.CancelledNow:
-		a.cancel(ErrCancelled)
 	}
 }
 
-// check asks for one attempt, and renews its lease.
-func (r *Runner) check(ctx context.Context, a *Attempt) error {
-	said, err := r.o.Queue.Renew(ctx, r.o.Lease, []string{a.Member()})
-	if err != nil {
-		return fmt.Errorf("check job %s: %w", a.ID, err)
-	}
-	r.tell(a, said[0])
-	switch said[0] {
+// told ends a handler's context where its attempt lost the job or is to stop, and says so.
+func (r *Runner) told(a *Attempt, v store.Verdict) error {
+	switch v {
 	case store.Lost:
+		a.ctx.end(ErrLeaseLost)
+		r.lost(a)
 		return ErrLeaseLost
 	case store.CancelledNow:
+		a.ctx.end(ErrCancelled)
 		return ErrCancelled
 	}
 	return nil
+}
+
+// lost tells that a lease was lost: once, however long the handler goes on.
+func (r *Runner) lost(a *Attempt) {
+	if a.lost.CompareAndSwap(false, true) {
+		r.log.Warn("lease lost", a.attrs()...)
+		a.tell(Event{Type: LeaseLost})
+	}
+}
+
+// Look asks at once about a job that is said to be cancelled, if an attempt of it runs here. Many at a time share calls.
+func (r *Runner) Look(id string) {
+	r.mu.Lock()
+	a := r.running[id]
+	r.mu.Unlock()
+	if a != nil {
+		r.looks.Add(a)
+	}
+}
+
+// look renews the leases of some attempts. Where that fails, the next renewal tells.
+func (r *Runner) look(attempts []*Attempt) {
+	ctx, _ := r.calls.Load().(context.Context)
+	members := make([]string, len(attempts))
+	for i, a := range attempts {
+		members[i] = a.member
+	}
+	said, err := r.o.Queue.Renew(ctx, r.o.Lease, members)
+	if err != nil {
+		r.log.Debug("look failed", errorAttr(err))
+	}
+	for i, a := range attempts {
+		if said[i] == store.CancelledNow || r.of(a.member) != nil {
+			_ = r.told(a, said[i])
+		}
+	}
+}
+
+// patrol tells of handlers that go on though their contexts ended: once each.
+func (r *Runner) patrol(now time.Time) {
+	for _, a := range r.attempts() {
+		over := a.ctx.over(now)
+		if over < deafAfter || !a.deaf.CompareAndSwap(false, true) {
+			continue
+		}
+		why := a.ctx.why()
+		r.log.Warn("handler does not return though its context ended: it keeps its slot", a.attrs(slog.Duration(keyOver, over), errorAttr(why))...)
+		a.tell(Event{Type: Deaf, Took: over, Err: why})
+	}
 }

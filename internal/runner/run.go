@@ -8,33 +8,56 @@ import (
 	"runtime/debug"
 	"time"
 
-	"github.com/waybillhq/waybill/internal/record"
 	"github.com/waybillhq/waybill/internal/store"
 )
 
-// start runs one delivery in its own goroutine.
-func (r *Runner) start(work context.Context, d store.Delivery) {
-	ctx, cancel := context.WithCancelCause(work)
-	a := r.newAttempt(d, cancel)
+// start runs attempts, each in its own goroutine. What comes too late is given back, and what would run beside an
+// earlier attempt of its own is put off.
+func (r *Runner) start(attempts []*Attempt) {
+	var late, beside []*Attempt
 	r.mu.Lock()
-	r.held[d.Member()] = a
-	r.busy++
+	for _, a := range attempts {
+		r.held[a.member] = a
+		switch {
+		case r.closed:
+			late = append(late, a)
+		case r.running[a.ID] != nil || r.team.isStuck(r.o.Name, a.ID):
+			beside = append(beside, a)
+		default:
+			r.running[a.ID] = a
+			r.all.Add(1)
+			go r.work(a)
+			continue
+		}
+		a.done = true
+	}
 	r.mu.Unlock()
-	r.all.Add(1)
-	go func() {
-		defer r.all.Done()
-		defer cancel(nil)
-		var end ending
-		returned := false
-		defer func() {
-			if !returned {
-				end = r.ending(ctx, a, nil, &Steer{End: Retry, Delay: lameDelay, Err: errGoexit})
-			}
-			r.hand(a, end)
-		}()
-		end = r.run(ctx, a)
-		returned = true
+	for _, a := range late {
+		r.seat.Done(a.Rec.Kind)
+		r.settler.Add(r.releasing(a))
+	}
+	for _, a := range beside {
+		r.seat.Done(a.Rec.Kind)
+		r.log.Warn("an earlier attempt of the job still runs here: it is put off", a.attrs(slog.Duration(keyDelay, putOff))...)
+		a.tell(Event{Type: PutOff})
+		r.settler.Add(ending{a: a, s: store.Settlement{Member: a.member, Keep: a.Rec.Keep, End: Snooze, Delay: putOff}})
+	}
+}
+
+// work is the life of one attempt.
+func (r *Runner) work(a *Attempt) {
+	defer r.all.Done()
+	var end ending
+	returned := false
+	defer func() {
+		if !returned {
+			end = r.ending(a, nil, &Steer{End: Retry, Delay: lameDelay, Err: errGoexit})
+		}
+		a.ctx.end(context.Canceled)
+		r.hand(a, end)
 	}()
+	end = r.run(a)
+	returned = true
 }
 
 // lameDelay is the wait after an attempt whose error or retry policy could not be asked.
@@ -45,49 +68,49 @@ var errGoexit = errors.New("handler called runtime.Goexit")
 
 // hand gives an attempt's end to be recorded.
 func (r *Runner) hand(a *Attempt, end ending) {
-	if !r.over(a) {
+	first := r.over(a)
+	if first {
+		r.ability(end)
+		r.settler.Add(end)
+	} else {
 		r.log.Warn("handler ended after its job was released: its outcome is dropped", a.attrs(endAttr(end.s.End))...)
-		return
+		r.team.dropStuck(a)
 	}
-	r.ability(end)
-	r.settler.Add(end)
-}
-
-func (r *Runner) newAttempt(d store.Delivery, cancel context.CancelCauseFunc) *Attempt {
-	a := &Attempt{Delivery: d, runner: r, cancel: cancel, came: time.Now()}
-	if a.Rec, a.damage = record.Parse(d.Record); a.damage != nil {
-		a.Rec.Keep = record.LostKeep
+	r.seat.Done(a.Rec.Kind)
+	select {
+	case r.freed <- struct{}{}:
+	default:
 	}
-	return a
 }
 
 // run is one attempt, from record to ending. The handler's error and the retry policy are the user's code
 // too: a panic in them is a failure of the attempt, not the end of the process.
-func (r *Runner) run(ctx context.Context, a *Attempt) (end ending) {
+func (r *Runner) run(a *Attempt) (end ending) {
 	defer func() {
 		if p := recover(); p != nil {
 			err := &panicError{value: p, stack: debug.Stack()}
-			end = r.ending(ctx, a, nil, &Steer{End: Retry, Delay: lameDelay, Err: err})
+			end = r.ending(a, nil, &Steer{End: Retry, Delay: lameDelay, Err: err})
 		}
 	}()
 	if a.damage != nil {
-		return r.ending(ctx, a, nil, &Steer{End: Dead, Err: a.damage})
-	}
-	p := r.o.Policy(a.Rec.Kind)
-	if p.Timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, p.Timeout, ErrTimeout)
-		defer cancel()
+		return r.ending(a, nil, &Steer{End: Dead, Err: a.damage})
 	}
 	began := time.Now()
-	result, err := r.protect(ctx, a)
-	end = r.ending(ctx, a, result, err)
-	r.logEnd(ctx, end, time.Since(began), err)
+	a.ctx.limit(began, r.o.Policy(a.Rec.Kind).Timeout)
+	var waited time.Duration
+	if r.team.notify != nil {
+		waited = a.waited()
+		a.tell(Event{Type: Started, Waited: waited})
+	}
+	result, err := r.protect(a)
+	end = r.ending(a, result, err)
+	end.took, end.waited, end.err = time.Since(began), waited, err
+	r.logEnd(end)
 	return end
 }
 
 // logEnd tells how an attempt ended: at debug where all is as it should be, else so that it is seen.
-func (r *Runner) logEnd(ctx context.Context, end ending, took time.Duration, err error) {
+func (r *Runner) logEnd(end ending) {
 	level := slog.LevelDebug
 	switch end.s.End {
 	case Retry:
@@ -95,8 +118,8 @@ func (r *Runner) logEnd(ctx context.Context, end ending, took time.Duration, err
 	case Dead:
 		level = slog.LevelError
 	}
-	if r.log.Enabled(ctx, level) {
-		r.log.Log(ctx, level, "attempt ended", end.a.attrs(endAttr(end.s.End), tookAttr(took), errorAttr(err))...)
+	if ctx := end.a.ctx.parent; r.log.Enabled(ctx, level) {
+		r.log.Log(ctx, level, "attempt ended", end.a.attrs(endAttr(end.s.End), tookAttr(end.took), errorAttr(end.err))...)
 	}
 }
 
@@ -104,19 +127,19 @@ func (r *Runner) logEnd(ctx context.Context, end ending, took time.Duration, err
 func (r *Runner) ability(end ending) {
 	if end.unable {
 		r.unable.Add(1)
-	} else {
+	} else if r.unable.Load() > 0 {
 		r.unable.Store(0)
 	}
 }
 
 // protect runs the handler and turns a panic into an error.
-func (r *Runner) protect(ctx context.Context, a *Attempt) (result []byte, err error) {
+func (r *Runner) protect(a *Attempt) (result []byte, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			result, err = nil, &panicError{value: p, stack: debug.Stack()}
 		}
 	}()
-	return r.o.Handle(ctx, a)
+	return r.o.Handle(&a.ctx, a)
 }
 
 type panicError struct {
@@ -126,18 +149,14 @@ type panicError struct {
 
 func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
 
-// over frees the slot of an attempt whose handler returned; false where it was given up before.
+// over notes that an attempt's handler returned; false where it was given up before.
 func (r *Runner) over(a *Attempt) bool {
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	first := !a.done
 	a.done = true
-	if first {
-		r.busy--
-	}
-	r.mu.Unlock()
-	select {
-	case r.freed <- struct{}{}:
-	default:
+	if r.running[a.ID] == a {
+		delete(r.running, a.ID)
 	}
 	return first
 }

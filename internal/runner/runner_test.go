@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -25,9 +26,23 @@ type fakeQueue struct {
 	claims []store.Claim
 	jobs   []store.Delivery // what the next claims bring, one each
 	fail   map[string]int   // how often a call still fails
-	lost   bool             // a failed claim took its job all the same
+	kept   bool             // a failed claim took its job all the same
 	taken  []store.Delivery // by the claim that got no answer
 	rings  int
+	lost   map[string]store.Verdict // what renew and progress say of a job, by ID; else it is held
+	frozen bool                     // calls wait until their context ends
+}
+
+// sent notes a call and what it is about, and waits where the queue is frozen.
+func (q *fakeQueue) sent(ctx context.Context, call string) error {
+	q.mu.Lock()
+	frozen := q.frozen
+	q.mu.Unlock()
+	if frozen {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return q.note(call)
 }
 
 func (q *fakeQueue) note(call string) error {
@@ -41,8 +56,8 @@ func (q *fakeQueue) note(call string) error {
 	return nil
 }
 
-func (q *fakeQueue) Claim(_ context.Context, c store.Claim) (store.Claimed, error) {
-	err := q.note("claim")
+func (q *fakeQueue) Claim(ctx context.Context, c store.Claim) (store.Claimed, error) {
+	err := q.sent(ctx, "claim")
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	again := len(q.claims) > 0 && q.claims[len(q.claims)-1].Number == c.Number
@@ -55,7 +70,7 @@ func (q *fakeQueue) Claim(_ context.Context, c store.Claim) (store.Claimed, erro
 		out.Left = int64(len(q.jobs))
 	}
 	if err != nil {
-		if q.taken = out.Jobs; !q.lost && len(out.Jobs) > 0 {
+		if q.taken = out.Jobs; !q.kept && len(out.Jobs) > 0 {
 			q.jobs, q.taken = append(q.taken, q.jobs...), nil
 		}
 		return store.Claimed{}, err
@@ -63,9 +78,9 @@ func (q *fakeQueue) Claim(_ context.Context, c store.Claim) (store.Claimed, erro
 	return out, nil
 }
 
-func (q *fakeQueue) Settle(_ context.Context, items []store.Settlement) ([]store.Verdict, error) {
+func (q *fakeQueue) Settle(ctx context.Context, items []store.Settlement) ([]store.Verdict, error) {
 	out := make([]store.Verdict, len(items))
-	if err := q.note("settle"); err != nil {
+	if err := q.sent(ctx, "settle"); err != nil {
 		return out, err
 	}
 	for i, it := range items {
@@ -75,11 +90,41 @@ func (q *fakeQueue) Settle(_ context.Context, items []store.Settlement) ([]store
 	return out, nil
 }
 
-func (q *fakeQueue) Renew(_ context.Context, _ time.Duration, members []string) ([]store.Verdict, error) {
-	return slices.Repeat([]store.Verdict{store.Held}, len(members)), q.note("renew")
+func (q *fakeQueue) Renew(ctx context.Context, _ time.Duration, members []string) ([]store.Verdict, error) {
+	out := make([]store.Verdict, len(members))
+	if err := q.sent(ctx, "renew"); err != nil {
+		return out, err
+	}
+	for i, m := range members {
+		out[i] = q.verdict(m)
+	}
+	return out, nil
 }
 
-func (q *fakeQueue) Listen(ctx context.Context, d time.Duration) (bool, error) {
+// verdict is what is said of a lease.
+func (q *fakeQueue) verdict(member string) store.Verdict {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for id, v := range q.lost {
+		if strings.HasSuffix(member, id) {
+			return v
+		}
+	}
+	return store.Held
+}
+
+// say sets what is said of a job's lease from now on.
+func (q *fakeQueue) say(id string, v store.Verdict) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.lost = map[string]store.Verdict{id: v}
+}
+
+func (q *fakeQueue) Progress(_ context.Context, member string, percent int, note string) (store.Verdict, error) {
+	return q.verdict(member), q.note(fmt.Sprintf("progress %d %s", percent, note))
+}
+
+func (q *fakeQueue) Listen(ctx context.Context, names []string, d time.Duration) (string, error) {
 	q.mu.Lock()
 	ring := q.rings > 0
 	if ring {
@@ -92,7 +137,10 @@ func (q *fakeQueue) Listen(ctx context.Context, d time.Duration) (bool, error) {
 		case <-time.After(d):
 		}
 	}
-	return ring, q.note("listen")
+	if err := q.note("listen"); err != nil || !ring {
+		return "", err
+	}
+	return names[0], nil
 }
 
 func (q *fakeQueue) Ring(context.Context) error { return q.note("ring") }
@@ -127,23 +175,51 @@ func delivery(n, crashes int) store.Delivery {
 func bubble(t *testing.T, q *fakeQueue, concurrency int, h func(context.Context, *runner.Attempt) error, body func()) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		r := runner.New(runner.Options{
-			Name: "q", Queue: q, Concurrency: concurrency, Lease: 30 * time.Second, Grace: time.Minute, Poll: time.Second,
-			Policy: func(string) runner.Policy {
-				return runner.Policy{Retry: func(int, error) time.Duration { return time.Second }}
-			},
-			Handle:   func(ctx context.Context, a *runner.Attempt) ([]byte, error) { return nil, h(ctx, a) },
-			Suspects: &runner.Gate{},
-		})
-		ctx, cancel := context.WithCancel(t.Context())
-		ended := make(chan error, 1)
-		go func() { ended <- r.Run(ctx) }()
+		o := options("q", q, concurrency)
+		o.Handle = func(ctx context.Context, a *runner.Attempt) ([]byte, error) { return nil, h(ctx, a) }
+		team := runner.NewTeam(runner.TeamOptions{Slots: runner.SlotsOptions{Total: concurrency}, Listener: q})
+		_, stop := run(t, team, o)
 		body()
-		cancel()
-		if err := <-ended; err != nil {
+		if err := stop(); err != nil {
 			t.Errorf("run: %v", err)
 		}
 	})
+}
+
+// options of a runner that a test changes.
+func options(name string, q runner.Queue, concurrency int) runner.Options {
+	return runner.Options{
+		Name: name, Queue: q, Concurrency: concurrency, Lease: 30 * time.Second, Grace: time.Minute,
+		Policy: func(string) runner.Policy {
+			return runner.Policy{Retry: func(int, error) time.Duration { return time.Second }}
+		},
+		Handle: func(context.Context, *runner.Attempt) ([]byte, error) { return nil, nil },
+	}
+}
+
+// run runs a team with runners until stop, which waits for all of it.
+func run(t *testing.T, team *runner.Team, o ...runner.Options) (runners []*runner.Runner, stop func() error) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	watch, enough := context.WithCancel(t.Context())
+	errs := make(chan error, len(o))
+	var watching sync.WaitGroup
+	watching.Go(func() { team.Run(watch) })
+	for _, each := range o {
+		r := team.Runner(each)
+		runners = append(runners, r)
+		go func() { errs <- r.Run(ctx) }()
+	}
+	return runners, func() error {
+		cancel()
+		var all error
+		for range o {
+			all = errors.Join(all, <-errs)
+		}
+		enough()
+		watching.Wait()
+		return all
+	}
 }
 
 func quick(context.Context, *runner.Attempt) error { return nil }
@@ -156,6 +232,12 @@ func after(d time.Duration) func(context.Context, *runner.Attempt) error {
 }
 
 func pass(d time.Duration) { <-time.After(d) }
+
+// later is the time after d, when all else waits.
+func later(d time.Duration) {
+	pass(d)
+	synctest.Wait()
+}
 
 func TestRunner_AfterAnOutage(t *testing.T) {
 	t.Run("it settles, then renews, then claims", func(t *testing.T) {
@@ -182,7 +264,7 @@ func TestRunner_AfterAnOutage(t *testing.T) {
 	t.Run("it waits longer from try to try, and tries on", func(t *testing.T) {
 		q := &fakeQueue{fail: map[string]int{"claim": 1 << 30}}
 		bubble(t, q, 1, quick, func() { pass(10 * time.Minute) })
-		if n := q.count("claim"); n < 100 || n > 300 {
+		if n := q.count("claim"); n < 800 || n > 1800 {
 			t.Errorf("%d claims in ten minutes", n)
 		}
 	})
@@ -190,7 +272,7 @@ func TestRunner_AfterAnOutage(t *testing.T) {
 
 func TestRunner_LostClaimAnswer(t *testing.T) {
 	t.Run("the same claim is sent again and its job runs once", func(t *testing.T) {
-		q := &fakeQueue{jobs: []store.Delivery{delivery(1, 0)}, fail: map[string]int{"claim": 2}, lost: true}
+		q := &fakeQueue{jobs: []store.Delivery{delivery(1, 0)}, fail: map[string]int{"claim": 2}, kept: true}
 		bubble(t, q, 1, quick, func() { pass(5 * time.Second) })
 		if q.claims[0].Number != q.claims[1].Number || q.claims[1].Number != q.claims[2].Number {
 			t.Errorf("numbers %d, %d, %d", q.claims[0].Number, q.claims[1].Number, q.claims[2].Number)
@@ -200,7 +282,7 @@ func TestRunner_LostClaimAnswer(t *testing.T) {
 		}
 	})
 	t.Run("a stop gives back what it may have brought", func(t *testing.T) {
-		q := &fakeQueue{jobs: []store.Delivery{delivery(1, 0)}, fail: map[string]int{"claim": 1}, lost: true}
+		q := &fakeQueue{jobs: []store.Delivery{delivery(1, 0)}, fail: map[string]int{"claim": 1}, kept: true}
 		bubble(t, q, 1, quick, synctest.Wait)
 		last := q.claims[len(q.claims)-1]
 		if q.count("settled release") != 1 || last.Most != 0 || last.Number != q.claims[0].Number {
@@ -316,30 +398,24 @@ func TestRunner_StopsInItsTime(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				q := &fakeQueue{jobs: []store.Delivery{delivery(1, 0), delivery(2, 0)}}
-				r := runner.New(runner.Options{
-					Name: "q", Queue: q, Concurrency: 2, Lease: 30 * time.Second, Grace: 20 * time.Second, Poll: time.Second,
-					Policy:   func(string) runner.Policy { return runner.Policy{Retry: func(int, error) time.Duration { return 0 }} },
-					Suspects: &runner.Gate{},
-					Handle: func(ctx context.Context, a *runner.Attempt) ([]byte, error) {
-						if a.ID == "j2" {
-							<-ctx.Done()
-							return nil, context.Cause(ctx)
-						}
-						return nil, nil
-					},
-				})
-				ctx, cancel := context.WithCancel(t.Context())
-				ended := make(chan error, 1)
-				go func() { ended <- r.Run(ctx) }()
+				o := options("q", q, 2)
+				o.Grace = 20 * time.Second
+				o.Handle = func(ctx context.Context, a *runner.Attempt) ([]byte, error) {
+					if a.ID == "j2" {
+						<-ctx.Done()
+						return nil, context.Cause(ctx)
+					}
+					return nil, nil
+				}
+				_, stop := run(t, runner.NewTeam(runner.TeamOptions{Slots: runner.SlotsOptions{Total: 2}, Listener: q}), o)
 				pass(100 * time.Millisecond) // both were claimed
 				q.mu.Lock()
 				q.fail = fail
 				q.jobs = nil
 				q.mu.Unlock()
 				pass(10 * time.Second)
-				cancel()
 				asked := time.Now()
-				if err := <-ended; err == nil && q.count("settled release") == 0 {
+				if err := stop(); err == nil && q.count("settled release") == 0 {
 					t.Error("an end that is not recorded was not told")
 				}
 				if took := time.Since(asked); took > 30*time.Second {

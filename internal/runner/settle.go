@@ -21,8 +21,11 @@ const (
 // End is how a handler may end its attempt by the error it returns.
 type End = store.End
 
-// Ends that a Steer may ask for.
+// Ends of attempts. A Steer may ask for all but the first two.
 const (
+	Ack      = store.Ack
+	Complete = store.Complete
+
 	Retry   = store.Retry
 	Snooze  = store.Snooze
 	Dead    = store.Dead
@@ -47,11 +50,14 @@ type ending struct {
 	a      *Attempt
 	s      store.Settlement
 	unable bool // the worker could not run the job at all
+
+	took, waited time.Duration // for an observer, as is what follows
+	err          error
 }
 
 // ending turns what a handler returned into one settlement.
-func (r *Runner) ending(ctx context.Context, a *Attempt, result []byte, err error) ending {
-	s := store.Settlement{Member: a.Member(), Keep: a.Rec.Keep, Retention: a.Rec.Retention}
+func (r *Runner) ending(a *Attempt, result []byte, err error) ending {
+	s := store.Settlement{Member: a.member, Keep: a.Rec.Keep, Retention: a.Rec.Retention}
 	if err == nil {
 		s.End = store.Ack
 		if s.Retention > 0 {
@@ -62,16 +68,16 @@ func (r *Runner) ending(ctx context.Context, a *Attempt, result []byte, err erro
 		}
 		return ending{a: a, s: s}
 	}
-	unable := r.fail(ctx, a, &s, err)
+	unable := r.fail(a, &s, err)
 	return ending{a: a, s: s, unable: unable}
 }
 
 // fail decides how a failed attempt ends: as its error says, else by policy. unable: the worker could
 // not run the job at all.
-func (r *Runner) fail(ctx context.Context, a *Attempt, s *store.Settlement, err error) (unable bool) {
+func (r *Runner) fail(a *Attempt, s *store.Settlement, err error) (unable bool) {
 	var steer *Steer
 	p := r.o.Policy(a.Rec.Kind)
-	switch cause := context.Cause(ctx); {
+	switch cause := a.ctx.why(); {
 	case errors.As(err, &steer):
 		s.End, s.Delay = steer.End, steer.Delay
 	case errors.Is(cause, ErrShutdown), errors.Is(cause, ErrCancelled): // released, or cancelled as asked
@@ -88,7 +94,7 @@ func (r *Runner) fail(ctx context.Context, a *Attempt, s *store.Settlement, err 
 		s.End = Dead
 	}
 	if s.End == Retry || s.End == Dead {
-		s.Line = r.line(ctx, a, err)
+		s.Line = r.errorLine(a, err)
 	}
 	if s.End == Cancel {
 		s.Line = tail(steer.Err.Error(), maxMessage)
@@ -96,8 +102,8 @@ func (r *Runner) fail(ctx context.Context, a *Attempt, s *store.Settlement, err 
 	return s.End == Release
 }
 
-// line is what the job keeps of an error.
-func (r *Runner) line(ctx context.Context, a *Attempt, err error) string {
+// errorLine is what the job keeps of an error.
+func (r *Runner) errorLine(a *Attempt, err error) string {
 	e := store.Error{
 		Attempt: a.Delivery.Attempt, At: a.serverNow().UnixMilli(), Type: "failure",
 		Message: tail(err.Error(), maxMessage), Worker: r.worker,
@@ -106,7 +112,7 @@ func (r *Runner) line(ctx context.Context, a *Attempt, err error) string {
 	switch {
 	case errors.As(err, &p):
 		e.Type, e.Stack = "panic", string(p.stack[:min(len(p.stack), maxStack)])
-	case errors.Is(context.Cause(ctx), ErrTimeout):
+	case errors.Is(a.ctx.why(), ErrTimeout):
 		e.Type = "timeout"
 	}
 	return e.Line()
@@ -126,19 +132,18 @@ func tail(s string, most int) string {
 
 // settle records ends until each is answered. Called by the batcher, one call at a time.
 func (r *Runner) settle(ctx context.Context, ends []ending) {
-	fails := 0
-	for len(ends) > 0 {
+	for fails := 1; len(ends) > 0; fails++ {
 		items := make([]store.Settlement, len(ends))
 		for i, e := range ends {
 			items[i] = e.s
 		}
 		said, err := r.o.Queue.Settle(ctx, items)
+		r.called("settle", err)
 		ends = r.answered(ends, said)
 		if err == nil {
 			return
 		}
-		r.failed("settle", err, &fails)
-		if !r.waitToSettle(backoff(fails)) {
+		if !r.waitToSettle(ctx, backoff(fails, mostWait)) {
 			r.giveUp(ends, err)
 			return
 		}
@@ -147,28 +152,35 @@ func (r *Runner) settle(ctx context.Context, ends []ending) {
 
 // answered lets go of the ends that Redis answered, and gives back the others.
 func (r *Runner) answered(ends []ending, said []store.Verdict) []ending {
-	var rest []ending
+	rest := ends[:0:0]
+	r.mu.Lock()
 	for i, e := range ends {
-		switch said[i] {
-		case "":
+		if said[i] == "" {
 			rest = append(rest, e)
-			continue
-		case store.Stale, store.Gone:
-			r.log.Warn("stale: the attempt's end changes nothing",
-				e.a.attrs(endAttr(e.s.End), slog.String(keyAnswer, string(said[i])))...)
+		} else {
+			delete(r.held, e.a.member)
 		}
-		r.forget(e.a)
+	}
+	r.mu.Unlock()
+	for i, e := range ends {
+		if said[i] != "" {
+			r.recorded(e, said[i])
+		}
 	}
 	return rest
 }
 
-// forget lets go of an attempt whose end is recorded. Only now may another suspect come: it could end
-// the process, and the first would have crashed once more.
-func (r *Runner) forget(a *Attempt) {
-	r.mu.Lock()
-	delete(r.held, a.Member())
-	r.mu.Unlock()
-	if a.Crashes > 1 {
-		r.o.Suspects.leave()
+// recorded tells what Redis said of an end. Only now may another suspect come: it could end the process, and the
+// first would have crashed once more.
+func (r *Runner) recorded(e ending, said store.Verdict) {
+	if e.a.Crashes > 1 {
+		r.team.suspects.leave()
 	}
+	if said == store.Stale || said == store.Gone {
+		r.log.Warn("stale: the attempt's end changes nothing", e.a.attrs(endAttr(e.s.End), slog.String(keyAnswer, string(said)))...)
+		if e.a.lost.CompareAndSwap(false, true) {
+			e.a.tell(Event{Type: LeaseLost})
+		}
+	}
+	e.tellEnded(said)
 }

@@ -30,6 +30,9 @@ func (r *Runner) stopClock(calls context.Context, cancel context.CancelCauseFunc
 // stop waits for the handlers until the grace is over, releases the jobs of those that don't return then, and
 // waits until all ends are recorded.
 func (r *Runner) stop(work context.Context, claimReturned func()) error {
+	r.mu.Lock()
+	r.closed = true // no handler begins any more
+	r.mu.Unlock()
 	returned := make(chan struct{})
 	go func() {
 		r.all.Wait()
@@ -48,7 +51,7 @@ func (r *Runner) stop(work context.Context, claimReturned func()) error {
 	claimReturned()
 	r.settler.Wait()
 	if lost := len(r.members()); stuck > 0 || lost > 0 {
-		return fmt.Errorf("queue %s: %d handlers did not return and were released; %d ends are not recorded, their leases bring the jobs back",
+		return fmt.Errorf("queue %q: %d handlers did not return and were released; %d ends are not recorded, their leases bring the jobs back",
 			r.o.Name, stuck, lost)
 	}
 	return nil
@@ -60,13 +63,19 @@ func (r *Runner) returnOpenClaim(ctx context.Context) {
 	if !r.last.open {
 		return
 	}
-	got, err := r.sendClaim(ctx, 0) // none, where the first never arrived
+	r.last.grant = Grant{} // none, where the first never arrived
+	got, err := r.sendClaim(ctx)
 	if err != nil {
 		r.log.Warn("last claim got no answer: leases bring its jobs back", errorAttr(err))
 		return
 	}
 	for _, d := range got.Jobs {
-		r.settler.Add(r.releasing(r.newAttempt(d, func(error) {})))
+		a := r.newAttempt(ctx, d, time.Now())
+		r.mu.Lock()
+		a.done = true
+		r.held[a.member] = a
+		r.mu.Unlock()
+		r.settler.Add(r.releasing(a))
 	}
 }
 
@@ -74,22 +83,25 @@ func (r *Runner) returnOpenClaim(ctx context.Context) {
 func (r *Runner) release() int {
 	r.mu.Lock()
 	var stuck []*Attempt
-	for _, a := range r.held {
+	for _, a := range r.running {
 		if !a.done {
 			a.done = true
 			stuck = append(stuck, a)
+			r.team.keepStuck(a)
 		}
 	}
 	r.mu.Unlock()
 	for _, a := range stuck {
 		r.log.Error("handler does not return: its job is released", a.attrs()...)
-		r.settler.Add(r.releasing(a))
+		end := r.releasing(a)
+		end.took, end.err = time.Since(a.came), ErrShutdown
+		r.settler.Add(end)
 	}
 	return len(stuck)
 }
 
 func (r *Runner) releasing(a *Attempt) ending {
-	return ending{a: a, s: store.Settlement{Member: a.Member(), Keep: a.Rec.Keep, End: store.Release}}
+	return ending{a: a, s: store.Settlement{Member: a.member, Keep: a.Rec.Keep, End: store.Release}}
 }
 
 func within(done <-chan struct{}, d time.Duration) bool {
@@ -104,12 +116,16 @@ func within(done <-chan struct{}, d time.Duration) bool {
 }
 
 // waitToSettle waits before ends are sent again; false where the runner stops and has waited enough.
-func (r *Runner) waitToSettle(d time.Duration) bool {
+func (r *Runner) waitToSettle(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
+	case <-ctx.Done():
+		return false
 	case <-r.givenUp:
 		return false
+	case <-r.team.outage.news():
+		return true
 	case <-t.C:
 		return true
 	}
@@ -119,5 +135,6 @@ func (r *Runner) waitToSettle(d time.Duration) bool {
 func (r *Runner) giveUp(ends []ending, err error) {
 	for _, e := range ends {
 		r.log.Error("end not recorded: the lease brings the job back", e.a.attrs(endAttr(e.s.End), errorAttr(err))...)
+		e.tellEnded("")
 	}
 }

@@ -19,6 +19,9 @@ type Claim struct {
 	Suspect bool          // may take one job that crashed twice
 	Bytes   int           // of records; 0 = ClaimBytes
 	Kinds   []string      // that the worker knows; empty = every kind
+	// Room is how many jobs of a kind this claim may take; kinds that are not in it have no bound. A job whose
+	// kind has no room is parked, as one of an unknown kind is, and comes first once there is room.
+	Room map[string]int
 }
 
 // Claimed is the answer to a claim.
@@ -31,6 +34,9 @@ type Claimed struct {
 	Left   int64     // claimable jobs that stayed
 	Next   time.Time // when something becomes claimable or a lease runs out; zero = nothing known
 	Newer  int64     // jobs met whose record has a newer format, left alone
+	// Parked jobs are set aside by kind, whether the worker knows it or not. While there are any, a worker that
+	// has room for a kind again claims.
+	Parked int64
 }
 
 // Delivery is one job under a lease.
@@ -53,29 +59,41 @@ func (q *Queue) Claim(ctx context.Context, c Claim) (Claimed, error) {
 	if c.Suspect {
 		suspect = "1"
 	}
-	args := make([]any, 0, 7+len(c.Kinds))
+	args := make([]any, 0, 7+len(c.Kinds)+len(c.Room))
 	args = append(args, c.Worker, c.Number, min(c.Most, maxItems), milliseconds(max(c.Lease, time.Millisecond)), suspect, c.Bytes)
-	for _, k := range c.Kinds {
-		args = append(args, k)
-	}
-	if len(c.Kinds) == 0 {
-		args = append(args, "*")
-	}
-	reply, _, err := q.call(ctx, "claim", args...)
+	reply, _, err := q.call(ctx, "claim", c.appendKinds(args)...)
 	if err != nil {
 		return Claimed{}, err
 	}
 	return parseClaim(c, reply)
 }
 
+// appendKinds adds the kinds as the script takes them: a name, or "name=most"; "*" stands for all.
+func (c Claim) appendKinds(args []any) []any {
+	for _, k := range c.Kinds {
+		if room, ok := c.Room[k]; ok {
+			k += "=" + strconv.Itoa(max(0, room))
+		}
+		args = append(args, k)
+	}
+	if len(c.Kinds) > 0 {
+		return args
+	}
+	args = append(args, "*")
+	for k, room := range c.Room {
+		args = append(args, k+"="+strconv.Itoa(max(0, room)))
+	}
+	return args
+}
+
 // claimHead is how many values stand before the jobs in the reply.
-const claimHead = 6
+const claimHead = 7
 
 func parseClaim(c Claim, reply []any) (Claimed, error) {
 	if len(reply) < claimHead || (len(reply)-claimHead)%3 != 0 {
 		return Claimed{}, fmt.Errorf("claim: %d values: %w", len(reply), errReply)
 	}
-	out := Claimed{Now: moment(reply[1]), Left: number(reply[2]), Next: moment(reply[3]), Newer: number(reply[4])}
+	out := Claimed{Now: moment(reply[1]), Left: number(reply[2]), Next: moment(reply[3]), Newer: number(reply[4]), Parked: number(reply[6])}
 	word := text(reply[0])
 	out.Paused, out.Late, out.Again = word == "paused", word == "late", word == "again"
 	out.Jobs = make([]Delivery, 0, (len(reply)-claimHead)/3)
@@ -91,12 +109,19 @@ func parseClaim(c Claim, reply []any) (Claimed, error) {
 	return out, nil
 }
 
+// firstCounts is what stands beside a job that is claimed for the first time, as most are.
+const firstCounts = "1 0 0 0"
+
 func parseDelivery(el, counts, rec string) (Delivery, error) {
 	_, id, err := record.SplitElement(el)
 	if err != nil {
 		return Delivery{}, err
 	}
 	d := Delivery{ID: id, Element: el, Record: []byte(rec)}
+	if counts == firstCounts {
+		d.Attempt = 1
+		return d, nil
+	}
 	f := strings.Fields(counts)
 	if len(f) != 4 {
 		return d, fmt.Errorf("counts %q: %w", counts, errReply)

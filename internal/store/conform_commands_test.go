@@ -22,11 +22,15 @@ func (f found) Equal(g found) bool {
 
 func flat(f found) any {
 	rec := f.info.Record
-	f.info.Record = nil
+	var told store.Progress
+	if p := f.info.Progress; p != nil {
+		told = *p
+	}
+	f.info.Record, f.info.Progress = nil, nil
 	if rec == nil {
 		return f.info
 	}
-	return []any{f.info, *rec}
+	return []any{f.info, *rec, told}
 }
 
 func enqueueCommand(adds []store.Add, spill bool) command {
@@ -98,6 +102,9 @@ func claimCommand(cl store.Claim) command {
 	if len(cl.Kinds) > 0 {
 		c.text += fmt.Sprintf(" kinds %v", cl.Kinds)
 	}
+	if len(cl.Room) > 0 {
+		c.text += fmt.Sprintf(" room %v", cl.Room)
+	}
 	c.send = func(m *machine) (any, error) {
 		got, err := m.q.Claim(m.ctx, cl)
 		if err == nil {
@@ -130,6 +137,22 @@ func renewCommand(lease time.Duration, members []string) command {
 		text: fmt.Sprintf("renew %v %v", lease, members), changes: true,
 		send:   func(m *machine) (any, error) { return m.q.Renew(m.ctx, lease, members) },
 		expect: func(q *model.Queue) any { return q.Renew(lease, members) },
+	}
+}
+
+func progressCommand(member string, percent int, note string) command {
+	return command{
+		text: fmt.Sprintf("progress %s %d %q", member, percent, note), changes: true,
+		send:   func(m *machine) (any, error) { return m.q.Progress(m.ctx, member, percent, note) },
+		expect: func(q *model.Queue) any { return q.Progress(member, percent, note) },
+	}
+}
+
+func endsCommand(ids []string) command {
+	return command{
+		text:   fmt.Sprintf("ends %v", ids),
+		send:   func(m *machine) (any, error) { return m.q.Ends(m.ctx, ids) },
+		expect: func(q *model.Queue) any { return q.Ends(ids) },
 	}
 }
 
@@ -234,8 +257,11 @@ func ringCommand() command {
 // listenCommand waits for the bell, at most d.
 func listenCommand(d time.Duration) command {
 	return command{
-		text:   fmt.Sprintf("listen %v", d),
-		send:   func(m *machine) (any, error) { return m.q.Listen(m.ctx, d) },
+		text: fmt.Sprintf("listen %v", d),
+		send: func(m *machine) (any, error) {
+			name, err := m.s.Listen(m.ctx, []string{"other", m.q.Name()}, d)
+			return name == m.q.Name(), err
+		},
 		expect: func(q *model.Queue) any { return q.Listen() },
 	}
 }

@@ -29,12 +29,18 @@ func (c *coverage) note(verb string, answer any) {
 		for _, v := range a {
 			words[string(v)] = true
 		}
+	case store.Verdict:
+		words[string(a)] = true
+	case []store.JobEnd:
+		for _, e := range a {
+			words[cmp.Or(string(e.State), "lives")] = true
+		}
 	case []store.Change:
 		for _, v := range a {
 			words[string(v)] = true
 		}
 	case store.Claimed:
-		words = map[string]bool{"late": a.Late, "again": a.Again, "paused": a.Paused, "jobs": len(a.Jobs) > 0}
+		words = map[string]bool{"late": a.Late, "again": a.Again, "paused": a.Paused, "jobs": len(a.Jobs) > 0, "parked": a.Parked > 0}
 	case store.Purged:
 		words["deleted"] = a.Deleted > 0
 	case found:
@@ -77,19 +83,20 @@ func (c *coverage) String() string {
 // mustSee are answers and keys that a test of some thousand commands meets many times.
 var mustSee = []string{
 	"enqueue accepted", "enqueue spilled", "enqueue duplicate", "enqueue conflict", "enqueue full",
-	"claim jobs", "claim again", "claim late", "claim paused",
+	"claim jobs", "claim parked", "claim again", "claim late", "claim paused",
 	"settle done", "settle already", "settle stale", "settle gone", "renew held", "renew lost",
+	"progress held", "progress lost", "ends lives", "ends completed", "ends gone",
 	"cancel cancelled", "cancel requested", "cancel ended", "cancel gone", "delete deleted", "delete active", "delete gone",
 	"requeue state", "requeue gone", "promote state", "promote gone", "purge deleted", "configure", "pause", "resume", "ring",
 	"flush", "get ready", "get gone", "list", "expire something", "stats dead_cut", "meta ghosts", "meta high",
 	"key ready", "key urgent", "key suspects", "key parked", "key due", "key retry", "key overflow", "key leases", "key runs",
-	"key claims", "key cancels", "key faults", "key dead", "key done", "key settled:g0", "key settled:g1", "key settled:n0",
+	"key claims", "key cancels", "key faults", "key progress", "key dead", "key done", "key settled:g0", "key settled:g1", "key settled:n0",
 	"key settled:n1", "key bell", "key told", "key result",
 }
 
 // rarelySeen is met for certain only by long tests.
 var rarelySeen = []string{
-	"settle cancelled", "renew cancelled", "delete forgotten", "requeue requeued", "requeue full", "promote promoted",
+	"settle cancelled", "renew cancelled", "progress cancelled", "ends cancelled", "ends dead", "ends deleted", "delete forgotten", "requeue requeued", "requeue full", "promote promoted",
 	"get scheduled", "get active", "get retry", "get parked", "get spilled", "get completed", "get dead", "get cancelled", "get deleted",
 }
 

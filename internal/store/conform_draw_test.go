@@ -111,6 +111,12 @@ func drawClaim(t *rapid.T, m *machine) (command, bool) {
 	if rarely(t, "some kinds", 3) {
 		c.Kinds = pick(t, "kinds", []string{"k"}, []string{"kk", "k"}, []string{"q", "kk"}, []string{"none"})
 	}
+	if rarely(t, "room", 3) {
+		c.Room = map[string]int{pick(t, "kind with a bound", kinds...): pick(t, "room of it", 0, 1, 2)}
+		if rarely(t, "second bound", 2) {
+			c.Room[pick(t, "second kind", kinds...)] = pick(t, "room of the second", 0, 1)
+		}
+	}
 	return claimCommand(c), true
 }
 
@@ -168,6 +174,23 @@ func drawRenew(t *rapid.T, m *machine) (command, bool) {
 		members[i] = m.drawMember(t)
 	}
 	return renewCommand(m.lease(t), members), true
+}
+
+func drawProgress(t *rapid.T, m *machine) (command, bool) {
+	if len(m.members) == 0 {
+		return command{}, false
+	}
+	return progressCommand(m.drawMember(t), pick(t, "percent", 0, 7, 100), pick(t, "note", "half way", "", " 7 ")), true
+}
+
+// drawEnds asks for jobs that are there, that were there, and that never were.
+func drawEnds(t *rapid.T, m *machine) (command, bool) {
+	ids := m.drawIDs(t)
+	ids = append(ids, givenIDs...)
+	for n := range min(m.ids, 10) {
+		ids = append(ids, fmt.Sprintf("g%d", m.ids-n))
+	}
+	return endsCommand(ids), true
 }
 
 // drawIDs draws IDs of jobs, most often of such as stand in Redis, every third of an active one.

@@ -18,6 +18,7 @@ import (
 // fixture is a queue whose clock the test moves. Its calls fail the test on any error.
 type fixture struct {
 	*store.Queue
+	store  *store.Store
 	t      *testing.T
 	rdb    *redis.Client
 	now    int64
@@ -40,7 +41,7 @@ func newFixtureOn(t *testing.T, rdb *redis.Client, prefix string) *fixture {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &fixture{Queue: q, t: t, rdb: rdb, now: epoch}
+	f := &fixture{Queue: q, store: s, t: t, rdb: rdb, now: epoch}
 	f.pass(0)
 	return f
 }

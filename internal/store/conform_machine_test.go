@@ -56,6 +56,7 @@ type machine struct {
 	v    *variant
 	t    *rapid.T
 	ctx  context.Context
+	s    *store.Store
 	q    *store.Queue
 	m    *model.Queue
 	news *redis.PubSub
@@ -91,7 +92,7 @@ func (v *variant) machine(t *rapid.T) *machine {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &machine{v: v, t: t, ctx: ctx, q: q, m: model.New(q.Name(), epoch)}
+	m := &machine{v: v, t: t, ctx: ctx, s: s, q: q, m: model.New(q.Name(), epoch)}
 	m.numbers, m.keeps, m.settled = map[string]int64{}, map[string]string{}, map[string]bool{}
 	m.m.Back = m.back
 	m.m.Retired = func(worker string) bool { return m.last["claims"].Hash[worker] == "" }

@@ -25,6 +25,8 @@ var weights = []struct {
 	{"claim", 11, drawClaim},
 	{"settle", 7, drawSettle},
 	{"renew", 2, drawRenew},
+	{"progress", 2, drawProgress},
+	{"ends", 2, drawEnds},
 	{"time", 7, drawTime},
 	{"late", 4, drawLate},
 	{"cancel", 2, drawCancel},

@@ -57,7 +57,7 @@ func (q *Queue) enqueue(ctx context.Context, jobs []Add, blobs [][]byte, spill b
 		args[0] = "spill"
 	}
 	for i, j := range jobs {
-		args = append(args, j.ID, record.Order(j.Priority, j.LIFO), delay(j.Job), blobs[i])
+		args = append(args, j.ID, order(j), delay(j.Job), blobs[i])
 	}
 	reply, unsure, err := q.call(ctx, "enqueue", args...)
 	var said []string
@@ -87,9 +87,20 @@ func answer(word string, reply []any) Enqueued {
 	return e
 }
 
-func delay(j record.Job) string {
-	if !j.At.IsZero() {
+// order and delay give constants for most jobs: an argument made for each would be memory for each.
+func order(j Add) any {
+	if j.Priority == 0 && !j.LIFO {
+		return record.PlainOrder
+	}
+	return record.Order(j.Priority, j.LIFO)
+}
+
+func delay(j record.Job) any {
+	switch {
+	case !j.At.IsZero():
 		return "@" + strconv.FormatInt(j.At.UnixMilli(), 10)
+	case j.Delay == 0:
+		return "0"
 	}
 	return milliseconds(j.Delay)
 }

@@ -5,9 +5,10 @@ import "github.com/redis/go-redis/v9"
 // TestClock reads the time from the key "clock" of the queue, in ms, so that tests move it.
 const TestClock = `(function() local ms = tonumber(call('GET', TAG .. 'clock')) return {math.floor(ms / 1000), ms % 1000 * 1000} end)()`
 
-// NewForTest makes a store with a clock expression ("" = the server's) and, at wish, without script headers.
+// NewForTest makes a store with a clock expression ("" = the server's) and, at wish, without script headers. It
+// sends nothing again because an answer is late: what is asked once is answered as once.
 func NewForTest(rdb redis.UniversalClient, prefix, clock string, noHeaders bool) (*Store, error) {
-	return New(rdb, Options{Prefix: prefix, clock: clock, noHeaders: noHeaders})
+	return New(rdb, Options{Prefix: prefix, clock: clock, noHeaders: noHeaders, unhurried: true})
 }
 
 // Tag is what stands before every key of the queue.

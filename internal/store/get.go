@@ -16,7 +16,9 @@ import (
 type State string
 
 // States of a job. EndedState is how scripts name completed and cancelled jobs that are still readable.
+// StateNone and GoneState are told by Ends alone.
 const (
+	StateNone      State = "" // not ended
 	Scheduled      State = "scheduled"
 	Ready          State = "ready"
 	ActiveState    State = "active"
@@ -28,6 +30,7 @@ const (
 	CancelledState State = "cancelled"
 	DeletedState   State = "deleted" // only the window knows it
 	EndedState     State = "ended"
+	GoneState      State = "gone" // nothing is known
 )
 
 // Error is one failure or crash of a job.
@@ -63,7 +66,8 @@ type Info struct {
 	CancelRequested                     bool
 	Reason                              string // of a cancel
 	Errors                              []Error
-	Result                              []byte // nil = none
+	Progress                            *Progress // of the last attempt that told any; nil = none did
+	Result                              []byte    // nil = none
 	ResultDropped                       bool
 	Now                                 time.Time // by the server's clock
 }
@@ -89,7 +93,7 @@ func (q *Queue) Get(ctx context.Context, id string) (Info, error) {
 	}
 	info := Info{ID: id, State: State(text(reply[1])), Now: moment(reply[0])}
 	switch info.State {
-	case "gone":
+	case GoneState:
 		return info, fmt.Errorf("job %s in queue %s: %w", id, q.name, ErrNotFound)
 	case "newer":
 		return info, fmt.Errorf("job %s in queue %s: %w", id, q.name, ErrNewer)
@@ -148,7 +152,7 @@ func (i *Info) fillRun(run string) (outcome string) {
 	return f[5]
 }
 
-// extras reads errors, cancel and result.
+// extras reads errors, cancel, progress and result.
 func (i *Info) extras(reply []any) error {
 	for line := range strings.Lines(text(reply[5])) {
 		var e Error
@@ -160,10 +164,7 @@ func (i *Info) extras(reply []any) error {
 	if at, reason, ok := strings.Cut(text(reply[6]), " "); ok && at != "" {
 		i.Reason, i.CancelRequested = reason, i.State == ActiveState
 	}
-	if r := text(reply[8]); r != "" {
-		if i.ResultDropped = r[0] == resultDropped; !i.ResultDropped {
-			i.Result = []byte(r[1:])
-		}
-	}
+	i.Progress = parseProgress(text(reply[7]))
+	i.Result, i.ResultDropped = parseResult(text(reply[8]))
 	return nil
 }

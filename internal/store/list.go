@@ -25,7 +25,7 @@ var indexes = map[State][]string{
 type Entry struct {
 	ID     string
 	Member string // element, or lease member
-	Info   Info   // without errors, cancel and result; empty where only IDs were asked for
+	Info   Info   // without errors, cancel, progress and result; empty where only IDs were asked for
 	// Err is what is wrong with the record: ErrNewer, record.ErrDamaged, or ErrNotFound for a ghost.
 	Err error
 }

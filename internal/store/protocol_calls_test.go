@@ -24,19 +24,21 @@ func (p protocol) comparesCalls(t *testing.T) {
 	q, _ := s.Queue("mail")
 	ctx := t.Context()
 	calls := map[string]func(){
-		"enqueue": func() { q.Enqueue(ctx, []store.Add{{ID: "a", Job: record.Job{Kind: "k"}}}, false) },
-		"claim":   func() { _, _ = q.Claim(ctx, store.Claim{Worker: "w", Number: 1, Most: 1, Lease: time.Second}) },
-		"settle":  func() { _, _ = q.Settle(ctx, []store.Settlement{{Member: "m", End: store.Retry}}) },
-		"renew":   func() { _, _ = q.Renew(ctx, time.Second, []string{"m"}) },
-		"cancel":  func() { _, _ = q.Cancel(ctx, "why", "a") },
-		"delete":  func() { _, _ = q.Delete(ctx, store.DeleteOptions{}, "a") },
-		"requeue": func() { _, _ = q.Requeue(ctx, "a") },
-		"promote": func() { _, _ = q.Promote(ctx, "a") },
-		"purge":   func() { _, _ = q.Purge(ctx, store.DeadState, 1) },
-		"get":     func() { _, _ = q.Get(ctx, "a") },
-		"list":    func() { _, _ = q.List(ctx, store.DeadState, "", 1, true) },
-		"stats":   func() { _, _ = q.Stats(ctx) },
-		"ring":    func() { _ = q.Ring(ctx) },
+		"enqueue":  func() { q.Enqueue(ctx, []store.Add{{ID: "a", Job: record.Job{Kind: "k"}}}, false) },
+		"claim":    func() { _, _ = q.Claim(ctx, store.Claim{Worker: "w", Number: 1, Most: 1, Lease: time.Second}) },
+		"settle":   func() { _, _ = q.Settle(ctx, []store.Settlement{{Member: "m", End: store.Retry}}) },
+		"renew":    func() { _, _ = q.Renew(ctx, time.Second, []string{"m"}) },
+		"progress": func() { _, _ = q.Progress(ctx, "m", 1, "half") },
+		"ends":     func() { _, _ = q.Ends(ctx, []string{"a"}) },
+		"cancel":   func() { _, _ = q.Cancel(ctx, "why", "a") },
+		"delete":   func() { _, _ = q.Delete(ctx, store.DeleteOptions{}, "a") },
+		"requeue":  func() { _, _ = q.Requeue(ctx, "a") },
+		"promote":  func() { _, _ = q.Promote(ctx, "a") },
+		"purge":    func() { _, _ = q.Purge(ctx, store.DeadState, 1) },
+		"get":      func() { _, _ = q.Get(ctx, "a") },
+		"list":     func() { _, _ = q.List(ctx, store.DeadState, "", 1, true) },
+		"stats":    func() { _, _ = q.Stats(ctx) },
+		"ring":     func() { _ = q.Ring(ctx) },
 	}
 	for name, call := range calls {
 		sent.args = make([]any, 3)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -27,6 +28,7 @@ var verbs = []verb{
 	{"claim", []string{"ended"}, "allow-oom"},
 	{"settle", []string{"ended"}, "allow-oom"},
 	{"renew", nil, "allow-oom"},
+	{"progress", nil, "allow-oom"},
 	{"cancel", []string{"ended", "where"}, "allow-oom"},
 	{"delete", []string{"ended", "where"}, "allow-oom"},
 	{"requeue", []string{"ended", "where"}, "allow-oom"},
@@ -36,6 +38,7 @@ var verbs = []verb{
 	{"configure", nil, "allow-oom"},
 	{"ring", nil, "allow-oom"},
 	{"get", []string{"ended", "where"}, "no-writes"},
+	{"ends", nil, "no-writes"},
 	{"list", nil, "no-writes"},
 	{"stats", nil, "no-writes"},
 }
@@ -113,22 +116,23 @@ type once struct{ *redis.Cmd }
 func (once) NoRetry() bool { return true }
 
 // run sends one call of a verb. It repeats it only where nothing can have run.
-func (s *scripts) run(ctx context.Context, name string, keys []string, argv []any) (*redis.Cmd, error) {
+// patience is how long an answer is waited for; 0 = as long as the client library waits.
+func (s *scripts) run(ctx context.Context, patience time.Duration, name string, keys []string, argv []any) (*redis.Cmd, error) {
 	sc := s.all[name]
 	if sc == nil {
 		panic("store: no script " + name)
 	}
-	cmd, err := s.send(ctx, sc, keys, argv)
+	cmd, err := s.send(ctx, patience, sc, keys, argv)
 	if err == nil || !redis.HasErrorPrefix(err, "NOSCRIPT") {
 		return cmd, err
 	}
-	if err := s.load(ctx, sc); err != nil {
+	if err := attend(ctx, patience, func() error { return s.load(ctx, sc) }); err != nil {
 		return nil, err
 	}
-	return s.send(ctx, sc, keys, argv)
+	return s.send(ctx, patience, sc, keys, argv)
 }
 
-func (s *scripts) send(ctx context.Context, sc *script, keys []string, argv []any) (*redis.Cmd, error) {
+func (s *scripts) send(ctx context.Context, patience time.Duration, sc *script, keys []string, argv []any) (*redis.Cmd, error) {
 	sha := sc.sha
 	if s.headless.Load() {
 		sha = sc.plSHA
@@ -139,8 +143,10 @@ func (s *scripts) send(ctx context.Context, sc *script, keys []string, argv []an
 		args = append(args, k)
 	}
 	cmd := once{redis.NewCmd(ctx, append(args, argv...)...)}
-	err := s.rdb.Process(ctx, cmd)
-	return cmd.Cmd, err
+	if err := attend(ctx, patience, func() error { return s.rdb.Process(ctx, cmd) }); err != nil {
+		return nil, err
+	}
+	return cmd.Cmd, nil
 }
 
 // load makes the script known to the server. A server that can't compile the header gets the plain form.
@@ -170,4 +176,14 @@ func (e *loadError) Unwrap() error { return e.error }
 func headerRefused(err error) bool {
 	msg := err.Error()
 	return strings.Contains(msg, "compil") && strings.Contains(msg, "#")
+}
+
+// Digests names the verb of each script digest, in both forms, for those who watch the traffic.
+func Digests() map[string]string {
+	out := make(map[string]string, 2*len(verbs))
+	for _, v := range verbs {
+		s := build(v, clockLine)
+		out[s.sha], out[s.plSHA] = v.name, v.name
+	}
+	return out
 }

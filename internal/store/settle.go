@@ -19,6 +19,14 @@ const (
 	Cancel   End = "cancel"
 )
 
+// word is the end as an argument; of most it is a constant, for the sake of memory.
+func (e End) word() any {
+	if e == Ack {
+		return "ack"
+	}
+	return string(e)
+}
+
 // Settlement is the end of one attempt.
 type Settlement struct {
 	Member    string // Delivery.Member
@@ -67,7 +75,7 @@ func (q *Queue) Settle(ctx context.Context, items []Settlement) ([]Verdict, erro
 func (q *Queue) settle(ctx context.Context, items []Settlement, out []Verdict) error {
 	args := make([]any, 0, 3*len(items))
 	for _, it := range items {
-		args = append(args, it.Member, string(it.End), it.Keep)
+		args = append(args, it.Member, it.End.word(), it.Keep)
 		if it.End != Ack {
 			args = append(args, milliseconds(it.Delay), milliseconds(it.Retention), it.stored(), it.Line)
 		}

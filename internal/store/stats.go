@@ -16,7 +16,7 @@ type Stats struct {
 	Urgent    int64     // of Ready: with a priority other than 0
 	Scheduled int64     // due later: delayed or snoozed
 	Retry     int64     // due later: after a failure or crash
-	Parked    int64     // of a kind that the workers seen so far do not know
+	Parked    int64     // set aside by kind: no worker so far knew the kind or had room for it
 	Active    int64     // under a lease
 	Spilled   int64     // kept aside until there is room
 	Dead      int64
@@ -102,7 +102,7 @@ func (s *Stats) horizon(m map[string]any, name string) time.Duration {
 // Register makes the queue's name known to those who list queues. Do it again and again: the
 // list may be lost with Redis's last writes, and nothing depends on it but being seen.
 func (q *Queue) Register(ctx context.Context) error {
-	err := q.store.rdb.SAdd(ctx, registryKey(q.store.prefix), q.name).Err()
+	err := attend(ctx, 0, func() error { return q.store.rdb.SAdd(ctx, registryKey(q.store.prefix), q.name).Err() })
 	if err != nil {
 		return fmt.Errorf("register queue %s: %w", q.name, err)
 	}

@@ -39,14 +39,16 @@ type Options struct {
 	Prefix    string // stands before every key; "" = DefaultPrefix
 	clock     string // Lua expression for TIME's reply; tests only
 	noHeaders bool   // behave as on a server without script headers; tests only
+	unhurried bool   // send nothing again because an answer is late; tests only
 }
 
 // Store speaks to one Redis under one prefix.
 type Store struct {
-	rdb     redis.UniversalClient
-	prefix  string
-	scripts *scripts
-	ears    chan struct{} // one place a listener
+	rdb       redis.UniversalClient
+	prefix    string
+	scripts   *scripts
+	notices   *Notices
+	unhurried bool
 }
 
 // New makes a store on the caller's client. It sends nothing. Errors: record.ErrInvalid.
@@ -61,10 +63,13 @@ func New(rdb redis.UniversalClient, o Options) (*Store, error) {
 		o.clock = clockLine
 	}
 	return &Store{
-		rdb: rdb, prefix: o.Prefix, scripts: newScripts(rdb, o.clock, o.noHeaders),
-		ears: make(chan struct{}, listeners(rdb)),
+		rdb: rdb, prefix: o.Prefix, scripts: newScripts(rdb, o.clock, o.noHeaders), notices: newNotices(rdb),
+		unhurried: o.unhurried,
 	}, nil
 }
+
+// Close ends what the store started. The Redis client stays open.
+func (s *Store) Close() { s.notices.close() }
 
 // Prefix is what stands before every key.
 func (s *Store) Prefix() string { return s.prefix }
@@ -102,7 +107,7 @@ func (q *Queue) call(ctx context.Context, name string, args ...any) (reply []any
 	}
 	argv := append([]any{q.tag}, args...)
 	for try := 0; ; try++ {
-		cmd, err := q.store.scripts.run(ctx, name, q.keys, argv)
+		cmd, err := q.store.scripts.run(ctx, q.store.patience(name, try), name, q.keys, argv)
 		if err == nil {
 			reply, err = cmd.Slice()
 			return reply, unsure, err
@@ -164,6 +169,9 @@ func number(v any) int64 {
 	case int64:
 		return v
 	case string:
+		if n, err := strconv.ParseInt(v, 10, 64); err == nil || v == "" {
+			return n
+		}
 		f, _ := strconv.ParseFloat(v, 64)
 		return int64(f)
 	}

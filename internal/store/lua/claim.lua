@@ -1,8 +1,10 @@
 -- claim.lua makes work runnable and leases it. Any live worker so keeps the queue moving.
 -- ARGV: tag, worker, number of this claim, most jobs, lease in ms, may take a suspect (0 | 1),
---       most bytes of records, kinds the worker knows ("*": every kind)...
+--       most bytes of records, kinds the worker knows ("*": every kind; "kind=n": at most n of this kind, also
+--       behind "*")...
 -- Reply: word, now, claimable elements left (ghosts included), time of the next event ("" where none is known),
---        jobs of a newer format met, deadline of the leases, then three a job: element, counts, record.
+--        jobs of a newer format met, deadline of the leases, parked jobs of any kind, then three a job: element,
+--        counts, record.
 --        Word: ok | paused | again (this number was answered before: what it still holds) | late
 --        Counts: attempts failures crashes snoozes. The token is attempt-worker.number.
 -- Promise: a job taken is leased in the same step; a repeated claim takes nothing more.
@@ -12,11 +14,11 @@ local function token(attempt) return attempt .. '-' .. WORKER .. '.' .. NUMBER e
 
 local last = call('HGET', CLAIMS, WORKER)
 local known = last and tonumber(string.match(last, '^%d+')) or 0
-if tonumber(NUMBER) < known then return {'late', now, 0, '', 0, ''} end
+if tonumber(NUMBER) < known then return {'late', now, 0, '', 0, '', 0} end
 
 local function again()
   local at = tonumber(string.match(last, '^%d+ (%d+)')) or now
-  local out = {'again', now, 0, '', 0, at + LEASE}
+  local out = {'again', now, 0, '', 0, at + LEASE, 0}
   for el in string.gmatch(last, '\n([^\n]+)') do
     local id = id_of(el)
     local run = run_of(id)
@@ -189,13 +191,19 @@ if tonumber(NUMBER) % 64 == 1 then retire() end
 -- The claim itself: read and choose, then write.
 
 local mine, every = {}, false
+local rooms -- how many more of each kind this claim may take; nil: none has a bound
 for i = 8, #ARGV do
-  mine[ARGV[i]] = true
-  every = every or ARGV[i] == '*'
+  local kind = ARGV[i]
+  mine[kind] = true
+  every = every or kind == '*'
+  if string.find(kind, '=', 1, true) then
+    rooms = rooms or {}
+    rooms[string.match(kind, '^[^=]*')] = tonumber(string.match(kind, '%d*$'))
+  end
 end
 local els, leases, runs = {}, {}, {} -- what is taken
 local removals, moves = {}, {} -- {key, elements, how many} and {zset or kind, element}
-local out = {'ok', now, 0, '', 0, now + LEASE}
+local out = {'ok', now, 0, '', 0, now + LEASE, 0}
 local bytes, ghosts, orphans, newer, suspects, taken = 0, 0, 0, 0, 0, 0
 -- A number turned into text for each job is dear, so it is done once. FIRST is what first attempts are called.
 local deadline = string.format('%.0f', now + LEASE)
@@ -213,6 +221,17 @@ local function kind_known(rec)
   return true
 end
 
+local suits = kind_known
+if rooms then -- a job of a kind with a bound is counted: its kind is told in any case
+  suits = function(rec)
+    local kind = string.match(rec, '^[^ \n]*', 41)
+    local room = rooms[kind]
+    if room then return room > 0, kind end
+    if every or mine[kind] then return true end
+    return false, kind
+  end
+end
+
 -- following is what the attempt after the one of a run entry is called.
 local function following(run)
   local a, f, c, s = string.match(run, '^(%d+) (%d+) (%d+) (%d+)')
@@ -221,7 +240,8 @@ local function following(run)
   return {counts = counts, member = token(a) .. ' ', run = running(counts, token(a))}
 end
 
-local function take(el, id, rec, run)
+local function take(el, id, rec, run, kind)
+  if kind then rooms[kind] = rooms[kind] - 1 end
   local attempt = run and following(run) or FIRST
   local k = 2 * taken
   taken = taken + 1
@@ -248,18 +268,18 @@ local function decide(key, el, id, rec, run)
     if key == READY then ghosts = ghosts + 1 end
     return
   end
-  local ok, kind = kind_known(rec)
+  local ok, kind = suits(rec)
   if not ok then
     moves[#moves + 1] = {kind, el}
   elseif run and tonumber(string.match(run, '^%d+ %d+ (%d+)') or 0) > 1 then
     if MAY and suspects == 0 then
       suspects = 1
-      take(el, id, rec, run)
+      take(el, id, rec, run, kind)
     else
       moves[#moves + 1] = {SUSPECTS, el}
     end
   else
-    take(el, id, rec, run)
+    take(el, id, rec, run, kind)
   end
 end
 
@@ -283,36 +303,59 @@ local function consider(key, list)
 end
 
 local function consider_parked()
-  if every then
-    consider(PARKED, call('ZRANGEBYSCORE', PARKED, ONE, '+inf', 'LIMIT', 0, MOST))
+  -- of_kind takes what is parked under a number, as far as there is room.
+  local function of_kind(number, room)
+    local want = math.min(MOST - taken, room or MOST)
+    if want > 0 then consider(PARKED, call('ZRANGEBYSCORE', PARKED, number, number, 'LIMIT', 0, want)) end
+  end
+  if not every then
+    for i = 8, #ARGV do
+      local kind = string.match(ARGV[i], '^[^=]*')
+      local number = call('HGET', META, 'kind:' .. kind)
+      if number then of_kind(number, rooms and rooms[kind]) end
+    end
     return
   end
-  for i = 8, #ARGV do
-    local kind = call('HGET', META, 'kind:' .. ARGV[i])
-    if kind and taken < MOST then
-      consider(PARKED, call('ZRANGEBYSCORE', PARKED, kind * ONE, '(' .. string.format('%.0f', (kind + 1) * ONE),
-        'LIMIT', 0, MOST - taken))
-    end
+  if not rooms then
+    consider(PARKED, call('ZRANGEBYSCORE', PARKED, 1, '+inf', 'LIMIT', 0, MOST))
+    return
+  end
+  local kinds, number = {}, 0 -- those with a bound, by number; from one number that is parked to the next
+  for kind in pairs(rooms) do kinds[tonumber(call('HGET', META, 'kind:' .. kind) or 0)] = kind end
+  for _ = 1, 1000 do
+    local score = call('ZRANGEBYSCORE', PARKED, '(' .. number, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)[2]
+    if not score or taken >= MOST then return end
+    number = tonumber(score)
+    of_kind(number, kinds[number] and rooms[kinds[number]])
   end
 end
 
 local special -- something waits outside the list; nil: nobody looked
 
+-- choose looks at no more than it wants; and at a hundred more where some of those were set aside, since what it wants
+-- may stand behind them.
 local function choose()
-  local extra = math.max(0, math.min(tonumber(meta[4] or 0), 100)) -- ghosts may stand in front
-  local middle = string.format('%.0f', 1000 * ONE)
+  local middle, consider_urgent = string.format('%.0f', 1000 * ONE), nil
   special = call('EXISTS', URGENT, SUSPECTS, PARKED) > 0
   if special then
+    consider_urgent = function(low, high)
+      local want, before = MOST - taken, #moves
+      if want == 0 then return end
+      consider(URGENT, call('ZRANGEBYSCORE', URGENT, low, high, 'LIMIT', 0, want))
+      if #moves == before or taken >= MOST then return end
+      consider(URGENT, call('ZRANGEBYSCORE', URGENT, low, high, 'LIMIT', want, 100))
+    end
     if MAY then consider(SUSPECTS, call('ZRANGE', SUSPECTS, 0, 0)) end
     if call('EXISTS', PARKED) == 1 then consider_parked() end
-    if taken < MOST then
-      consider(URGENT, call('ZRANGEBYSCORE', URGENT, '-inf', '(' .. middle, 'LIMIT', 0, MOST - taken))
-    end
+    consider_urgent('-inf', '(' .. middle)
   end
-  if taken < MOST and bytes < BYTES then consider(READY, call('LRANGE', READY, 0, MOST - taken + extra - 1)) end
-  if special and taken < MOST then
-    consider(URGENT, call('ZRANGEBYSCORE', URGENT, middle, '+inf', 'LIMIT', 0, MOST - taken))
+  if taken < MOST and bytes < BYTES then
+    local extra = math.max(0, math.min(tonumber(meta[4] or 0), 100)) -- ghosts may stand in front
+    local want, before = MOST - taken + extra, #moves
+    consider(READY, call('LRANGE', READY, 0, want - 1))
+    if #moves > before and taken < MOST then consider(READY, call('LRANGE', READY, want, want + 99)) end
   end
+  if special then consider_urgent(middle, '+inf') end
 end
 
 -- kind_number numbers the kinds under which elements are parked; 0 stands for newer formats.
@@ -343,7 +386,7 @@ local function move()
     if m[1] == SUSPECTS then
       call('ZADD', SUSPECTS, now, m[2])
     else
-      call('ZADD', PARKED, kind_number(m[1]) * ONE + tonumber(string.sub(m[2], 5, 15), 16), m[2])
+      call('ZADD', PARKED, kind_number(m[1]), m[2])
       fresh = true
     end
   end
@@ -364,6 +407,8 @@ if meta[1] then
   out[1] = 'paused'
 else
   out[3] = call('LLEN', READY) + (special == false and 0 or call('ZCARD', URGENT))
+  if special ~= false or #moves > 0 then out[7] = call('ZCARD', PARKED) end
+  if special and out[7] > 0 and (taken >= MOST or bytes >= BYTES) then fresh = true end -- others may take them
   if out[3] > 0 or fresh then ring() end
 end
 local event = math.min(first_lease, taken > 0 and now + LEASE or math.huge)

@@ -14,7 +14,7 @@ if rec ~= '' then
   end
 end
 local entry = ''
-for _, key in ipairs({GEN0, GEN1, NAMED0, NAMED1}) do entry = call('HGET', key, id) or entry end
+for _, key in ipairs({NAMED0, NAMED1, GEN0, GEN1}) do entry = call('HGET', key, id) or entry end
 if state == 'gone' and entry ~= '' then state = 'known' end
 local function of(key) return call('HGET', key, id) or '' end
 return {now, state, score, rec, of(RUNS), of(FAULTS), of(CANCELS), of(PROGRESS), call('GET', result(id)) or '', entry}

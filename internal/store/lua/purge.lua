@@ -36,7 +36,7 @@ local function drop(key, els)
   local goes = {}
   for _, el in ipairs(gone) do goes[el] = true end
   for _, el in ipairs(els) do
-    if not goes[el] then call('ZADD', PARKED, tonumber(string.sub(el, 5, 15), 16), el) end
+    if not goes[el] then call('ZADD', PARKED, 0, el) end
   end
   return 0
 end

@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -21,7 +22,7 @@ func (q *Queue) Claim(c store.Claim) store.Claimed {
 	q.fresh = false
 	q.upkeep(c)
 	_, out.Paused = q.settings["paused"]
-	p := &pick{q: q, c: c}
+	p := &pick{q: q, c: c, room: maps.Clone(c.Room)}
 	if c.Most > 0 && !out.Paused {
 		p.choose()
 	}
@@ -29,7 +30,8 @@ func (q *Queue) Claim(c store.Claim) store.Claimed {
 	q.claims[c.Worker] = &claim{c.Number, q.Now, p.elements}
 	q.count("deliveries", int64(len(p.jobs)))
 	if !out.Paused {
-		out.Left = int64(len(q.line) + len(q.in(urgent)))
+		out.Left, out.Parked = int64(len(q.line)+len(q.in(urgent))), int64(len(q.in(parked)))
+		q.fresh = q.fresh || c.Most > 0 && p.enough() && out.Parked > 0
 		q.bell = q.bell || out.Left > 0 || q.fresh
 	}
 	out.Next = q.next()
@@ -84,7 +86,9 @@ type pick struct {
 	jobs     []store.Delivery
 	elements []string
 	bytes    int
-	suspect  bool // one was taken
+	suspect  bool           // one was taken
+	room     map[string]int // of kinds with a bound: how many more of them
+	aside    int            // how many were put where another worker finds them
 }
 
 func (p *pick) enough() bool { return len(p.jobs) >= p.c.Most || p.bytes >= p.limit() }
@@ -104,9 +108,19 @@ func (p *pick) choose() {
 		p.consider(first(q.in(suspects), 1))
 	}
 	p.considerParked()
-	p.consider(first(q.in(urgent), p.wanted(), above))
+	p.considerUrgent(above)
 	p.walk()
-	p.consider(first(q.in(urgent), p.wanted(), below))
+	p.considerUrgent(below)
+}
+
+// considerUrgent looks at as many as it wants; and at a hundred more where some of those were put aside.
+func (p *pick) considerUrgent(class func(*job) bool) {
+	all, n, aside := first(p.q.in(urgent), 1<<30, class), p.wanted(), p.aside
+	n = min(n, len(all))
+	p.consider(all[:n])
+	if p.aside > aside {
+		p.consider(first(all[n:], phase))
+	}
 }
 
 func (p *pick) wanted() int { return p.c.Most - len(p.jobs) }
@@ -128,24 +142,39 @@ func first(of []*job, n int, conditions ...func(*job) bool) (out []*job) {
 	return out
 }
 
-// considerParked goes through the parked jobs of kinds that the worker knows: in the order of its
-// kinds, each in theirs.
+// considerParked goes through the parked jobs of kinds that the worker knows and has room for: in the order
+// of its kinds, or as they were numbered, each in theirs.
 func (p *pick) considerParked() {
-	all := p.q.in(parked)
-	if len(p.c.Kinds) == 0 {
+	all, kinds := p.q.in(parked), p.c.Kinds
+	if len(kinds) == 0 && len(p.room) == 0 {
 		p.consider(first(all, p.c.Most))
 		return
 	}
-	for _, kind := range p.c.Kinds {
-		p.consider(first(all, p.wanted(), func(j *job) bool { return j.add.Job.Kind == kind }))
+	if len(kinds) == 0 {
+		kinds = p.q.kinds
+	}
+	for _, kind := range kinds {
+		n := p.wanted()
+		if room, bounded := p.room[kind]; bounded {
+			n = min(n, room)
+		}
+		p.consider(first(all, n, func(j *job) bool { return j.add.Job.Kind == kind }))
 	}
 }
 
 // walk goes along the line: as many elements as jobs are wanted, and as many more as there are
-// ghosts (to 100), which may stand in front.
+// ghosts (to 100), which may stand in front. Where some were put aside it goes on, for a hundred.
 func (p *pick) walk() {
+	aside := p.aside
+	p.along(p.wanted() + int(min(p.q.ghosts(), phase)))
+	if p.aside > aside {
+		p.along(phase)
+	}
+}
+
+func (p *pick) along(n int) {
 	q := p.q
-	for n := p.wanted() + int(min(q.ghosts(), phase)); n > 0 && len(q.line) > 0 && !p.enough(); n-- {
+	for ; n > 0 && len(q.line) > 0 && !p.enough(); n-- {
 		j := q.inLine(q.line[0])
 		q.line = q.line[1:]
 		if j != nil {
@@ -164,13 +193,19 @@ func (p *pick) consider(jobs []*job) {
 
 // look takes a job, or puts it where another worker finds it.
 func (p *pick) look(j *job) {
-	q, r := p.q, p.q.runOf(j.add.ID)
+	q, r, kind := p.q, p.q.runOf(j.add.ID), j.add.Job.Kind
+	room, bounded := p.room[kind]
 	switch {
-	case len(p.c.Kinds) > 0 && !slices.Contains(p.c.Kinds, j.add.Job.Kind):
+	case len(p.c.Kinds) > 0 && !slices.Contains(p.c.Kinds, kind), bounded && room < 1:
+		p.aside++
 		q.park(j)
 	case r.crashes > 1 && (p.suspect || !p.c.Suspect):
+		p.aside++
 		q.wait(j, suspects, q.Now)
 	default:
+		if bounded {
+			p.room[kind]--
+		}
 		p.suspect = p.suspect || r.crashes > 1
 		p.take(j, r)
 	}
@@ -187,13 +222,13 @@ func (p *pick) take(j *job, r *run) {
 	p.bytes += len(j.raw())
 }
 
-// park sets a job aside for workers that know its kind.
+// park sets a job aside for workers that know its kind and have room for it.
 func (q *Queue) park(j *job) {
 	n := slices.Index(q.kinds, j.add.Job.Kind)
 	if n < 0 {
 		n = len(q.kinds)
 		q.kinds = append(q.kinds, j.add.Job.Kind)
 	}
-	q.wait(j, parked, int64(n+1)<<42+int64(j.seq))
+	q.wait(j, parked, int64(n+1))
 	q.fresh = true
 }

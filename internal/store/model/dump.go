@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/waybillhq/waybill/internal/store"
 )
 
 // Value is what one key of the queue holds.
@@ -52,6 +54,9 @@ func (q *Queue) Dump() map[string]Value {
 func (q *Queue) dumpHashes(d map[string]Value) {
 	put(d, "runs", Value{Hash: texts(q.runs, (*run).String)})
 	put(d, "faults", Value{Hash: texts(q.faults, func(lines []string) string { return strings.Join(lines, "\n") })})
+	put(d, "progress", Value{Hash: texts(q.progress, func(p store.Progress) string {
+		return fmt.Sprintf("%d %d %s", p.At.UnixMilli(), p.Percent, p.Note)
+	})})
 	put(d, "cancels", Value{Hash: texts(q.cancels, func(s string) string { return s })})
 	put(d, "claims", Value{Hash: texts(q.claims, func(c *claim) string {
 		return strings.Join(append([]string{fmt.Sprintf("%d %d", c.number, c.at)}, c.elements...), "\n")

@@ -25,7 +25,6 @@ func (q *Queue) Get(id string) (info store.Info, ok bool) {
 			return store.Info{ID: id, State: "gone", Now: now}, false
 		}
 		e := known[len(known)-1]
-		letters := map[byte]store.State{'c': store.CompletedState, 'x': store.CancelledState, 'd': store.DeletedState}
 		return store.Info{ID: id, State: letters[e.letter], Token: strings.TrimLeft(e.token, "-!"), Now: now}, true
 	}
 	info = q.info(j)
@@ -39,12 +38,60 @@ func (q *Queue) Get(id string) (info store.Info, ok bool) {
 		_, info.Reason, _ = strings.Cut(c, " ")
 		info.CancelRequested = j.at == leases
 	}
-	if r := q.results[id]; r != "" {
-		if info.ResultDropped = r[0] == '!'; !info.ResultDropped {
-			info.Result = []byte(r[1:])
+	if p, told := q.progress[id]; told {
+		info.Progress = &p
+	}
+	info.Result, info.ResultDropped = q.result(id)
+	return info, true
+}
+
+func (q *Queue) result(id string) (result []byte, dropped bool) {
+	r := q.results[id]
+	if r == "" || r[0] == '!' {
+		return nil, r != ""
+	}
+	return []byte(r[1:]), false
+}
+
+// letters are the states that the letters of a window entry stand for.
+var letters = map[byte]store.State{'c': store.CompletedState, 'x': store.CancelledState, 'd': store.DeletedState}
+
+// Ends is store.Queue.Ends.
+func (q *Queue) Ends(ids []string) []store.JobEnd {
+	out := make([]store.JobEnd, len(ids))
+	for i, id := range ids {
+		out[i] = q.jobEnd(id)
+	}
+	return out
+}
+
+func (q *Queue) jobEnd(id string) (e store.JobEnd) {
+	j, r, known := q.jobs[id], q.runs[id], q.remembered(id)
+	switch {
+	case j != nil && j.live():
+		return e
+	case j != nil && j.at == dead:
+		e.State = store.DeadState
+	case j != nil || len(known) == 0 && r != nil:
+		e.State = store.State(r.outcome) // its record may have gone by its TTL
+	case len(known) > 0:
+		e.State = letters[known[len(known)-1].letter]
+	default:
+		return store.JobEnd{State: store.GoneState}
+	}
+	switch lines := q.faults[id]; e.State {
+	case store.CompletedState:
+		e.Result, e.ResultDropped = q.result(id)
+	case store.CancelledState:
+		_, e.Reason, _ = strings.Cut(q.cancels[id], " ")
+	case store.DeadState:
+		if len(lines) > 0 {
+			var last store.Error
+			_ = json.Unmarshal([]byte(lines[len(lines)-1]), &last) // lines are made by store.Error
+			e.LastError = last.Message
 		}
 	}
-	return info, true
+	return e
 }
 
 // info is what an index entry, its run and its record tell.

@@ -28,7 +28,7 @@ const (
 	ready    place = iota // in line: priority 0
 	urgent                // by class: another priority
 	suspects              // crashed twice or more
-	parked                // of a kind that a claimer did not know
+	parked                // of a kind that a claimer did not know, or had no room for
 	due                   // for a time, first or snoozed
 	retry                 // for a time, after a failure or second crash
 	overflow              // spilled
@@ -132,6 +132,7 @@ type Queue struct {
 	done      map[string]int64 // element of an ended job → end of its retention
 	runs      map[string]*run
 	faults    map[string][]string
+	progress  map[string]store.Progress
 	cancels   map[string]string
 	results   map[string]string
 	claims    map[string]*claim
@@ -154,7 +155,7 @@ func New(name string, now int64) *Queue {
 		name: name, Now: now, jobs: map[string]*job{}, done: map[string]int64{}, runs: map[string]*run{},
 		faults: map[string][]string{}, cancels: map[string]string{}, results: map[string]string{},
 		claims: map[string]*claim{}, told: map[byte]map[string]string{}, counts: map[string]int64{},
-		settings: map[string]string{}, generated: newWindow(60_000), named: newWindow(hour),
+		settings: map[string]string{}, progress: map[string]store.Progress{}, generated: newWindow(60_000), named: newWindow(hour),
 	}
 }
 
@@ -281,6 +282,7 @@ func (q *Queue) clear(id string) {
 	delete(q.runs, id)
 	delete(q.faults, id)
 	delete(q.cancels, id)
+	delete(q.progress, id)
 }
 
 // runOf is the run entry of a job, a blank one where there is none.

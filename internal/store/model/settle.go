@@ -41,6 +41,19 @@ func (q *Queue) Renew(lease time.Duration, members []string) []store.Verdict {
 	return out
 }
 
+// Progress is store.Queue.Progress.
+func (q *Queue) Progress(member string, percent int, note string) store.Verdict {
+	j := q.holder(member)
+	if j == nil {
+		return store.Lost
+	}
+	q.progress[j.add.ID] = store.Progress{Percent: percent, Note: note, At: time.UnixMilli(q.Now)}
+	if _, asked := q.cancels[j.add.ID]; asked {
+		return store.CancelledNow
+	}
+	return store.Held
+}
+
 // Settle is store.Queue.Settle.
 func (q *Queue) Settle(items []store.Settlement) []store.Verdict {
 	out := make([]store.Verdict, len(items))

@@ -1,0 +1,83 @@
+package runner
+
+import (
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/store"
+)
+
+// EventType says what happened.
+type EventType string
+
+// What an observer is told. The root package documents them.
+const (
+	Started   EventType = "started"
+	Ended     EventType = "ended"
+	LeaseLost EventType = "lease_lost"
+	PutOff    EventType = "put_off"
+	Deaf      EventType = "deaf"
+	RedisDown EventType = "redis_down"
+	RedisUp   EventType = "redis_up"
+)
+
+// Event is what an observer is told; Queue, ID, Kind and Number are of the attempt.
+type Event struct {
+	Type            EventType
+	Queue, ID, Kind string
+	Number          int
+	Outcome         End // Ended
+	Took, Waited    time.Duration
+	Err             error
+	Recorded        bool
+}
+
+// observer calls the user's function, whose panics are not the worker's.
+type observer struct {
+	call     func(Event)
+	log      *slog.Logger
+	panicked atomic.Bool
+}
+
+func (o *observer) tell(e Event) {
+	defer func() {
+		if p := recover(); p != nil && o.panicked.CompareAndSwap(false, true) {
+			o.log.Error("observer panicked; further panics are not told", slog.Any(keyError, p))
+		}
+	}()
+	o.call(e)
+}
+
+// tell gives an event of an attempt to the observer, if there is one.
+func (a *Attempt) tell(e Event) {
+	r := a.runner
+	if r.team.notify == nil {
+		return
+	}
+	e.Queue, e.ID, e.Kind, e.Number = r.o.Name, a.ID, a.Rec.Kind, a.Delivery.Attempt
+	r.team.notify(e)
+}
+
+// waited is the time from when the job was first due until its first attempt began; 0 for later attempts.
+func (a *Attempt) waited() time.Duration {
+	if a.Delivery.Attempt > 1 || a.damage != nil {
+		return 0
+	}
+	return max(0, a.serverNow().Sub(a.Rec.DueAt()))
+}
+
+// tellEnded tells how an attempt ended, once Redis has said what became of it.
+func (e ending) tellEnded(said store.Verdict) {
+	if e.a.runner.team.notify == nil {
+		return
+	}
+	end := e.s.End
+	if said == store.CancelledNow {
+		end = Cancel
+	}
+	e.a.tell(Event{
+		Type: Ended, Outcome: end, Took: e.took, Waited: e.waited, Err: e.err,
+		Recorded: said == store.Done || said == store.Already || said == store.CancelledNow,
+	})
+}
