@@ -179,7 +179,7 @@ func TestG7_crashIsNoFailure(t *testing.T) {
 // crash allowance it is dead, with the count and the last worker; its neighbours finish.
 func TestR15_poisonJob(t *testing.T) {
 	t.Parallel()
-	const allowance, neighbours = 3, 30
+	const allowance, neighbours = 3, 49
 	s := newScene(t)
 	forgiven := int64(allowance)
 	must(t, s.Queue(queue).Set(t.Context(), waybill.QueueSettings{CrashAllowance: &forgiven}))
