@@ -22,6 +22,11 @@ test: ## run the tests with the race detector (installs redis-server if needed)
 	@scripts/install-redis.sh
 	go test -race ./...
 
+.PHONY: bench
+bench: ## measure Waybill beside asynq and a bare layout, for some ten minutes
+	@scripts/install-redis.sh
+	@cd bench/peers && go run . $(BENCH)
+
 .PHONY: check
 check: fmt-check vet lint tidy-check compile test ## all that CI runs
 
