@@ -25,7 +25,7 @@ type queueBatch struct {
 
 func (b *queueBatch) add(at int, r Request) {
 	b.at = append(b.at, at)
-	b.jobs = append(b.jobs, store.Add{ID: r.ID, Priority: r.Priority, LIFO: r.LIFO, Job: r.job()})
+	b.jobs = append(b.jobs, r.add())
 	b.waits = append(b.waits, r.OnFull)
 }
 
@@ -67,7 +67,7 @@ func (r *round) take(b *queueBatch, from int, said []store.Enqueued) {
 func (r *round) waiting(b *queueBatch) *queueBatch {
 	rest := &queueBatch{queue: b.queue, spill: b.spill}
 	for i, at := range b.at {
-		if r.out[at].Outcome == OutcomeRejected && b.waits[i] > 0 && time.Since(r.start) < time.Duration(b.waits[i]) {
+		if b.waits[i].waits(r.out[at], r.start) {
 			rest.at, rest.jobs = append(rest.at, at), append(rest.jobs, b.jobs[i])
 			rest.waits = append(rest.waits, b.waits[i])
 		}

@@ -99,6 +99,9 @@ func (c *Client) EnqueueMany(ctx context.Context, requests []Request) ([]Enqueue
 
 // enqueue is what the middleware wraps: it sends jobs that have their names, and waits for room as they wish.
 func (c *Client) enqueue(ctx context.Context, requests []Request) []Enqueued {
+	if len(requests) == 1 {
+		return []Enqueued{c.enqueueOne(ctx, requests[0])}
+	}
 	r := &round{out: make([]Enqueued, len(requests)), start: time.Now()}
 	batches := c.gather(requests, r.out)
 	for ; len(batches) > 0; r.waited = true {
@@ -109,6 +112,27 @@ func (c *Client) enqueue(ctx context.Context, requests []Request) []Enqueued {
 		batches = r.sendAll(ctx, batches)
 	}
 	return r.out
+}
+
+// enqueueOne is enqueue for a lone job, which is what most calls bring: without sorting, it costs half the memory.
+func (c *Client) enqueueOne(ctx context.Context, r Request) Enqueued {
+	e := Enqueued{ID: r.ID, Queue: r.Queue}
+	q, err := c.check(r)
+	if err != nil {
+		e.fail(OutcomeInvalid, err)
+		return e
+	}
+	jobs, start := []store.Add{r.add()}, time.Now()
+	for waited := false; ; waited = true {
+		e.answer(q.sender.hand(ctx, jobs, r.OnFull == FullSpill).await()[0], waited)
+		if !r.OnFull.waits(e, start) {
+			return e
+		}
+		if !pauseFor(ctx, start) {
+			e.Err = errors.Join(e.Err, ctx.Err())
+			return e
+		}
+	}
 }
 
 // giveUp says of the jobs that wait for room that their caller's context ended.

@@ -43,6 +43,11 @@ const (
 	FullWait   FullPolicy = math.MaxInt64 // until there is room or the context ends
 )
 
+// waits tells whether a job that was answered so asks again; start is when it was first sent.
+func (p FullPolicy) waits(e Enqueued, start time.Time) bool {
+	return e.Outcome == OutcomeRejected && p > 0 && time.Since(start) < time.Duration(p)
+}
+
 // EnqueueOption changes a request before it is sent.
 type EnqueueOption func(*Request)
 
@@ -110,6 +115,11 @@ func (r Request) check(maxPayload int) error {
 		return err
 	}
 	return record.CheckSize(r.Payload, maxPayload)
+}
+
+// add is the request as the store takes it.
+func (r Request) add() store.Add {
+	return store.Add{ID: r.ID, Priority: r.Priority, LIFO: r.LIFO, Job: r.job()}
 }
 
 // job is the request as a record's producer part.
