@@ -14,6 +14,7 @@ import (
 
 	"github.com/waybillhq/waybill/internal/await"
 	"github.com/waybillhq/waybill/internal/record"
+	"github.com/waybillhq/waybill/internal/runner"
 	"github.com/waybillhq/waybill/internal/store"
 )
 
@@ -30,6 +31,7 @@ type ClientOptions struct {
 type Client struct {
 	store      *store.Store
 	maxPayload int
+	roster     runner.Roster // of the jobs that its workers run
 
 	mu         sync.Mutex
 	queues     map[string]*knownQueue

@@ -124,6 +124,7 @@ func (w *Worker) newTeam() *runner.Team {
 	listens, names := w.client.store.Ears()
 	o := runner.TeamOptions{
 		Slots: slots, Listener: w.client.store, Listens: listens, Names: names, Poll: w.o.PollInterval, Log: w.log,
+		Roster: &w.client.roster,
 	}
 	if observe := w.o.Observe; observe != nil {
 		o.Observe = func(e runner.Event) { observe(newEvent(e)) }

@@ -21,7 +21,7 @@ func (r *Runner) start(attempts []*Attempt) {
 		switch {
 		case r.closed:
 			late = append(late, a)
-		case r.running[a.ID] != nil || r.team.isStuck(r.o.Name, a.ID):
+		case !r.team.roster.enter(r.o.Name, a.ID):
 			beside = append(beside, a)
 		default:
 			r.running[a.ID] = a
@@ -74,7 +74,6 @@ func (r *Runner) hand(a *Attempt, end ending) {
 		r.settler.Add(end)
 	} else {
 		r.log.Warn("handler ended after its job was released: its outcome is dropped", a.attrs(endAttr(end.s.End))...)
-		r.team.dropStuck(a)
 	}
 	r.seat.Done(a.Rec.Kind)
 	select {
@@ -155,8 +154,7 @@ func (r *Runner) over(a *Attempt) bool {
 	defer r.mu.Unlock()
 	first := !a.done
 	a.done = true
-	if r.running[a.ID] == a {
-		delete(r.running, a.ID)
-	}
+	delete(r.running, a.ID)
+	r.team.roster.leave(r.o.Name, a.ID)
 	return first
 }

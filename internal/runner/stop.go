@@ -87,7 +87,6 @@ func (r *Runner) release() int {
 		if !a.done {
 			a.done = true
 			stuck = append(stuck, a)
-			r.team.keepStuck(a)
 		}
 	}
 	r.mu.Unlock()

@@ -29,6 +29,7 @@ type TeamOptions struct {
 	Listens  int           // under way at a time; 0 = 1
 	Names    int           // queues in one listen; 0 = 1
 	Poll     time.Duration // longest time between two looks at a queue with a free slot; 0 = 1 s, or 10 ms a queue
+	Roster   *Roster       // of the jobs that run in this process, for all of its teams; nil = one of its own
 	Log      *slog.Logger  // nil = silent
 	Observe  func(Event)   // nil = nobody; called from many goroutines
 }
@@ -44,9 +45,9 @@ type Team struct {
 	log      *slog.Logger
 	notify   func(Event) // nil: nobody asks
 
+	roster  *Roster
 	mu      sync.Mutex
 	runners []*Runner
-	stuck   map[string]*Attempt // by queue and ID: handlers that outlasted their runner
 }
 
 // gate lets one suspect at a time run in a worker.
@@ -60,13 +61,16 @@ func NewTeam(o TeamOptions) *Team {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
+	if o.Roster == nil {
+		o.Roster = &Roster{}
+	}
 	// A claim, as a listen, holds a connection. As many of the one as of the other leave some for renewing and settling.
 	o.Listens, o.Names = max(1, o.Listens), max(1, o.Names)
 	if o.Slots.Claims == 0 {
 		o.Slots.Claims = o.Listens
 	}
 	t := &Team{
-		slots: NewSlots(o.Slots), poll: o.Poll, log: o.Log, outage: newOutage(o.Log), stuck: map[string]*Attempt{},
+		slots: NewSlots(o.Slots), poll: o.Poll, log: o.Log, outage: newOutage(o.Log), roster: o.Roster,
 		ears: NewEars(EarsOptions{Listener: o.Listener, Calls: o.Listens, Names: o.Names}),
 	}
 	if o.Observe != nil {
@@ -141,25 +145,4 @@ func (t *Team) pollTime() time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return max(leastPoll, time.Duration(len(t.runners))*pollShare)
-}
-
-// keepStuck remembers a handler that outlasts its runner, so that its job does not begin beside it.
-func (t *Team) keepStuck(a *Attempt) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.stuck[a.runner.o.Name+" "+a.ID] = a
-}
-
-func (t *Team) dropStuck(a *Attempt) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if key := a.runner.o.Name + " " + a.ID; t.stuck[key] == a {
-		delete(t.stuck, key)
-	}
-}
-
-func (t *Team) isStuck(queue, id string) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.stuck[queue+" "+id] != nil
 }
