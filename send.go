@@ -126,16 +126,19 @@ func (p *parcel) unanswered(kind error) []store.Enqueued {
 
 // send makes one call of parcels that wait. Called by the batcher.
 func (s *sender) send(parcels []*parcel, spill bool) {
-	var jobs []store.Add
-	going := parcels[:0]
+	going, n := parcels[:0], 0
 	for _, p := range parcels {
 		if p.state.CompareAndSwap(parcelWaits, parcelGone) {
 			going = append(going, p)
-			jobs = append(jobs, p.jobs...)
+			n += len(p.jobs)
 		}
 	}
 	if len(going) == 0 {
 		return
+	}
+	jobs := make([]store.Add, 0, n)
+	for _, p := range going {
+		jobs = append(jobs, p.jobs...)
 	}
 	said := s.q.Enqueue(context.WithoutCancel(going[0].ctx), jobs, spill)
 	for _, p := range going {

@@ -169,7 +169,10 @@ func number(v any) int64 {
 	case int64:
 		return v
 	case string:
-		if n, err := strconv.ParseInt(v, 10, 64); err == nil || v == "" {
+		if v == "" {
+			return 0
+		}
+		if n, err := strconv.ParseInt(v, 10, 64); err == nil {
 			return n
 		}
 		f, _ := strconv.ParseFloat(v, 64)
