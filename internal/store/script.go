@@ -117,32 +117,29 @@ func (once) NoRetry() bool { return true }
 
 // run sends one call of a verb. It repeats it only where nothing can have run.
 // patience is how long an answer is waited for; 0 = as long as the client library waits.
-func (s *scripts) run(ctx context.Context, patience time.Duration, name string, keys []string, argv []any) (*redis.Cmd, error) {
+func (s *scripts) run(ctx context.Context, patience time.Duration, name string, fixed, args []any) (*redis.Cmd, error) {
 	sc := s.all[name]
 	if sc == nil {
 		panic("store: no script " + name)
 	}
-	cmd, err := s.send(ctx, patience, sc, keys, argv)
+	cmd, err := s.send(ctx, patience, sc, fixed, args)
 	if err == nil || !redis.HasErrorPrefix(err, "NOSCRIPT") {
 		return cmd, err
 	}
 	if err := attend(ctx, patience, func() error { return s.load(ctx, sc) }); err != nil {
 		return nil, err
 	}
-	return s.send(ctx, patience, sc, keys, argv)
+	return s.send(ctx, patience, sc, fixed, args)
 }
 
-func (s *scripts) send(ctx context.Context, patience time.Duration, sc *script, keys []string, argv []any) (*redis.Cmd, error) {
+func (s *scripts) send(ctx context.Context, patience time.Duration, sc *script, fixed, args []any) (*redis.Cmd, error) {
 	sha := sc.sha
 	if s.headless.Load() {
 		sha = sc.plSHA
 	}
-	args := make([]any, 0, 3+len(keys)+len(argv))
-	args = append(args, "EVALSHA", sha, len(keys))
-	for _, k := range keys {
-		args = append(args, k)
-	}
-	cmd := once{redis.NewCmd(ctx, append(args, argv...)...)}
+	words := make([]any, 0, 2+len(fixed)+len(args))
+	words = append(append(append(words, "EVALSHA", sha), fixed...), args...)
+	cmd := once{redis.NewCmd(ctx, words...)}
 	if err := attend(ctx, patience, func() error { return s.rdb.Process(ctx, cmd) }); err != nil {
 		return nil, err
 	}

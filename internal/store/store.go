@@ -79,7 +79,7 @@ type Queue struct {
 	store *Store
 	name  string
 	tag   string
-	keys  []string
+	fixed []any // what every call begins with: the number of keys, the keys, the tag
 }
 
 // Queue gives the store of a queue, or of a subscription ("topic/subscription"). It sends nothing.
@@ -89,10 +89,12 @@ func (s *Store) Queue(name string) (*Queue, error) {
 		return nil, err
 	}
 	q := &Queue{store: s, name: name, tag: tag(s.prefix, name)}
-	q.keys = make([]string, len(fixedKeys))
-	for i, k := range fixedKeys {
-		q.keys[i] = q.tag + k
+	q.fixed = make([]any, 0, 2+len(fixedKeys))
+	q.fixed = append(q.fixed, len(fixedKeys))
+	for _, k := range fixedKeys {
+		q.fixed = append(q.fixed, q.tag+k)
 	}
+	q.fixed = append(q.fixed, q.tag)
 	return q, nil
 }
 
@@ -105,9 +107,8 @@ func (q *Queue) call(ctx context.Context, name string, args ...any) (reply []any
 	if err := ctx.Err(); err != nil {
 		return nil, false, &CallError{Verb: name, Queue: q.name, Kind: ErrUnavailable, Err: err}
 	}
-	argv := append([]any{q.tag}, args...)
 	for try := 0; ; try++ {
-		cmd, err := q.store.scripts.run(ctx, q.store.patience(name, try), name, q.keys, argv)
+		cmd, err := q.store.scripts.run(ctx, q.store.patience(name, try), name, q.fixed, args)
 		if err == nil {
 			reply, err = cmd.Slice()
 			return reply, unsure, err
