@@ -2,29 +2,30 @@ package main
 
 import (
 	"bufio"
-	"context"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/waybillhq/waybill/internal/redistest"
 )
 
 func TestHello(t *testing.T) {
-	srv := redistest.Start(t)
+	usual := addr
+	addr = redistest.Start(t, redistest.TCP()).Addr()
+	t.Cleanup(func() { addr = usual })
 	for _, run := range []struct {
 		outcome string
 		lines   int
-	}{{"accepted", 2}, {"duplicate", 1}} {
+		signal  syscall.Signal
+	}{{"accepted", 2, syscall.SIGTERM}, {"duplicate", 1, syscall.SIGINT}} {
 		t.Run("answers "+run.outcome, func(t *testing.T) {
-			ctx, stop := context.WithCancel(t.Context())
-			defer stop()
 			out, end := captured(t)
-			ended := make(chan error, 1)
-			rdb := srv.Client()
+			ended := make(chan struct{})
 			go func() {
+				defer close(ended)
 				defer end()
-				ended <- hello(ctx, rdb)
+				main()
 			}()
 			want := []string{"order-17/receipt " + run.outcome, "receipt for order 17"}
 			for _, line := range want[:run.lines] {
@@ -32,10 +33,10 @@ func TestHello(t *testing.T) {
 					t.Errorf("printed %q, want %q", out.Text(), line)
 				}
 			}
-			stop()
-			if err := <-ended; err != nil {
-				t.Error(err)
+			if err := syscall.Kill(os.Getpid(), run.signal); err != nil { // the program heeds signals since before its first line
+				t.Fatal(err)
 			}
+			<-ended
 		})
 	}
 }

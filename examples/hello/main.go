@@ -7,6 +7,7 @@ import (
 	"log"
 	"os"
 	"os/signal"
+	"syscall"
 
 	"github.com/redis/go-redis/v9"
 
@@ -15,35 +16,36 @@ import (
 
 type receipt struct{ Order int }
 
+// Declared once, for those who send and those who work.
 var sendReceipt = waybill.Define[receipt]("receipt.send", waybill.KindOptions{Queue: "mail"})
 
+var addr = "localhost:6379"
+
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := hello(ctx, redis.NewClient(&redis.Options{Addr: "127.0.0.1:6379"})); err != nil {
+	client, err := waybill.NewClient(redis.NewClient(&redis.Options{Addr: addr}), waybill.ClientOptions{})
+	if err != nil {
 		log.Fatal(err)
 	}
-}
 
-func hello(ctx context.Context, rdb *redis.Client) error {
-	client, err := waybill.NewClient(rdb, waybill.ClientOptions{})
-	if err != nil {
-		return err
-	}
-	// One ID is one job: run this again, and the answer is "duplicate".
+	// The producer, say a web server. One ID is one job: run this again, and the answer is "duplicate".
 	sent, err := sendReceipt.Enqueue(ctx, client, receipt{Order: 17}, waybill.ID("order-17/receipt"))
 	if err != nil {
-		return err
+		log.Fatal(err)
 	}
 	fmt.Println(sent.ID, sent.Outcome)
 
+	// The worker, mostly another process.
 	worker, err := waybill.NewWorker(client, waybill.WorkerOptions{})
 	if err != nil {
-		return err
+		log.Fatal(err)
 	}
 	sendReceipt.Handle(worker, func(ctx context.Context, job *waybill.Job[receipt]) error {
 		fmt.Println("receipt for order", job.Args.Order)
 		return nil // done; after an error it is tried again
 	})
-	return worker.Run(ctx) // until Ctrl-C
+	if err := worker.Run(ctx); err != nil { // until Ctrl-C or SIGTERM
+		log.Fatal(err)
+	}
 }
