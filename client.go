@@ -46,8 +46,12 @@ type knownQueue struct {
 	waits  *await.Waits
 }
 
-// NewClient makes a client on the caller's Redis client. It sends nothing. Errors: ErrInvalid.
+// NewClient makes a client on the caller's Redis client, whose pool is to hold at least two connections: workers and waits
+// keep one or more for what they listen to. It sends nothing. Errors: ErrInvalid.
 func NewClient(rdb redis.UniversalClient, o ClientOptions) (*Client, error) {
+	if rdb == nil {
+		return nil, &record.InputError{Field: "redis client", Why: "is nil"}
+	}
 	if o.MaxPayload == 0 {
 		o.MaxPayload = record.MaxPayload
 	}

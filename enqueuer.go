@@ -10,7 +10,8 @@ import (
 type Enqueuer func(ctx context.Context, requests []Request) []Enqueued
 
 // EnqueueMiddleware wraps the sending of jobs: it may change requests (headers with trace context, tenant), refuse
-// them, log or measure. It is called from many goroutines, for lone jobs and for bulk.
+// them (an Enqueued with Err alone will do: its outcome is then OutcomeInvalid), log or measure. It is called from many
+// goroutines, for lone jobs and for bulk.
 type EnqueueMiddleware func(next Enqueuer) Enqueuer
 
 // Use wraps every enqueue of this client from now on, the first outermost.
@@ -38,12 +39,25 @@ func (c *Client) enqueuer() Enqueuer {
 	}
 	return func(ctx context.Context, requests []Request) []Enqueued {
 		out := next(ctx, requests)
+		for i := range min(len(out), len(requests)) {
+			out[i].complete(requests[i])
+		}
 		for i := len(out); i < len(requests); i++ {
 			e := Enqueued{ID: requests[i].ID, Queue: requests[i].Queue}
 			e.fail(OutcomeUnknown, fmt.Errorf("enqueue middleware gave %d answers to %d jobs: %w", i, len(requests), ErrUnknown))
 			out = append(out, e)
 		}
 		return out[:len(requests)]
+	}
+}
+
+// complete adds what middleware that answers by itself may leave out.
+func (e *Enqueued) complete(r Request) {
+	if e.ID == "" {
+		e.ID, e.Queue = r.ID, r.Queue
+	}
+	if e.Outcome == "" && e.Err != nil {
+		e.Outcome = OutcomeInvalid
 	}
 }
 

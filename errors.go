@@ -58,6 +58,10 @@ var (
 	ErrShutdown = runner.ErrShutdown
 )
 
+// ErrUnfinished: Run or DropQueue ended, and not all was in order: handlers did not return after the grace and their
+// jobs were released, or ends of attempts could not be recorded. Leases bring those jobs back.
+var ErrUnfinished = runner.ErrUnfinished
+
 // FullError says how full a queue is. It unwraps to ErrFull.
 type FullError struct {
 	Queue           string

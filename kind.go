@@ -2,14 +2,19 @@ package waybill
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/codec"
 	"github.com/waybillhq/waybill/internal/record"
+	"github.com/waybillhq/waybill/internal/runner"
 )
 
-// KindOptions of a kind; the zero value is ready for use.
+// KindOptions of a kind; the zero value is ready for use. Queue, MaxFailures, Retention and Version go with each job that
+// the kind enqueues; a job sent by hand or from the command line has what it says itself. Retry, Timeout and
+// Concurrency are of the worker that handles the kind, as is MaxFailures for jobs that say nothing.
 type KindOptions struct {
 	Queue       string        // "" = "default"
 	MaxFailures int           // the MaxFailures-th failure kills; 0 = 25, Unlimited = none does
@@ -19,6 +24,13 @@ type KindOptions struct {
 	Concurrency int           // attempts at a time in one worker, over all its queues; 0 = no bound of its own
 	Version     int           // of the payload's shape; see AcceptOld
 }
+
+// Keys of log attributes: the same words as in JSON.
+const (
+	keyJob     = "job"
+	keyKind    = "kind"
+	keyVersion = "version"
+)
 
 // kind is what Kind and ResultKind share.
 type kind[In any] struct {
@@ -78,6 +90,9 @@ func newKind[In any](name string, o KindOptions) kind[In] {
 
 // Name of the kind.
 func (k *kind[In]) Name() string { return k.name }
+
+// Queue is the kind's queue, for looking at its jobs and steering them: Get, Jobs, Cancel, Requeue and others.
+func (k *kind[In]) Queue(c *Client) *Queue { return c.Queue(k.o.Queue) }
 
 // Request makes a job that is not yet sent. A failed encoding is told when it is sent, as ErrInvalid.
 func (k *kind[In]) Request(args In, o ...EnqueueOption) Request {
@@ -150,6 +165,12 @@ func (k *ResultKind[In, Out]) Handle(w *Worker, h func(context.Context, *Job[In]
 func (k *kind[In]) handle(w *Worker, h func(context.Context, *Job[In]) ([]byte, error), m []Middleware) {
 	w.register(k.name, k.o, func(ctx context.Context, a *Attempt) ([]byte, error) {
 		args, err := k.decode(a.Version, a.Payload)
+		var newer *newerVersion
+		if errors.As(err, &newer) {
+			w.log.Warn("job of a newer payload version is put off: update this worker", slog.String(keyJob, a.ID),
+				slog.String(keyKind, k.name), slog.Int(keyVersion, newer.version))
+			return nil, &runner.Steer{End: runner.Snooze, Delay: newerTime, Err: err}
+		}
 		if err != nil {
 			return nil, Dead(fmt.Errorf("decode payload of kind %s: %w", k.name, err))
 		}

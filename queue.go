@@ -104,12 +104,15 @@ func (q *Queue) Promote(ctx context.Context, id string) error {
 
 // DeleteOptions of Delete. The zero value refuses an active job, and remembers the deleted one
 // within the window, so that a late repeat of its enqueue does not bring it back.
-type DeleteOptions = store.DeleteOptions
+type DeleteOptions struct {
+	Force  bool // delete an active job too: its attempt finds its lease lost, and changes nothing
+	Forget bool // do not remember it: its ID may be enqueued anew at once
+}
 
 // Delete removes a job and all that belongs to it. Errors: as Cancel; ErrState where it is active
 // and Force is not set.
 func (q *Queue) Delete(ctx context.Context, id string, o DeleteOptions) error {
-	return q.one(id, func() ([]store.Change, error) { return q.q.Delete(ctx, o, id) })
+	return q.one(id, func() ([]store.Change, error) { return q.q.Delete(ctx, store.DeleteOptions(o), id) })
 }
 
 func (q *Queue) one(id string, do func() ([]store.Change, error)) error {

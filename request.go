@@ -32,8 +32,8 @@ type Request struct {
 	generated string // the ID that the client made up, "" where it was given
 }
 
-// FullPolicy says what happens to a job that finds its queue full. A positive value waits so long
-// for room, asking again after 10 to 200 ms with jitter.
+// FullPolicy says what happens to a job that finds its queue full: FullReject, FullSpill, FullWait or FullWaitFor. A
+// positive value waits so long for room, asking again after 10 to 200 ms with jitter.
 type FullPolicy time.Duration
 
 // Policies.
@@ -42,6 +42,9 @@ const (
 	FullSpill  FullPolicy = -1            // kept aside, admitted in order as room comes
 	FullWait   FullPolicy = math.MaxInt64 // until there is room or the context ends
 )
+
+// FullWaitFor waits for room, at most d; then the job is rejected. d must be positive, else it is FullReject.
+func FullWaitFor(d time.Duration) FullPolicy { return FullPolicy(max(0, d)) }
 
 // waits tells whether a job that was answered so asks again; start is when it was first sent.
 func (p FullPolicy) waits(e Enqueued, start time.Time) bool {
@@ -84,14 +87,17 @@ func OnFull(p FullPolicy) EnqueueOption { return func(r *Request) { r.OnFull = p
 
 // Header adds a header. At most 32, together at most 8 KiB; names as of queues.
 func Header(name, value string) EnqueueOption {
-	return func(r *Request) {
-		headers := maps.Clone(r.Headers)
-		if headers == nil {
-			headers = map[string]string{}
-		}
-		headers[name] = value
-		r.Headers = headers
+	return func(r *Request) { r.SetHeader(name, value) }
+}
+
+// SetHeader is Header for a request at hand, as middleware has it. It leaves copies of the request as they are.
+func (r *Request) SetHeader(name, value string) {
+	headers := maps.Clone(r.Headers)
+	if headers == nil {
+		headers = map[string]string{}
 	}
+	headers[name] = value
+	r.Headers = headers
 }
 
 // name gives a request its queue and its ID, before anything is sent.

@@ -2,7 +2,7 @@ package waybill
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -40,6 +40,7 @@ func newSender(q *store.Queue) *sender {
 
 // parcel is what one caller hands over in one piece.
 type parcel struct {
+	q     *store.Queue
 	ctx   context.Context // the caller's: for its values; it ends no call that others share
 	jobs  []store.Add
 	bytes int
@@ -56,7 +57,7 @@ const (
 
 // hand gives jobs to be sent, in order.
 func (s *sender) hand(ctx context.Context, jobs []store.Add, spill bool) *parcel {
-	p := &parcel{ctx: ctx, jobs: jobs, came: make(chan struct{})}
+	p := &parcel{q: s.q, ctx: ctx, jobs: jobs, came: make(chan struct{})}
 	for _, j := range jobs {
 		p.bytes += len(j.Job.Payload)
 	}
@@ -117,9 +118,13 @@ func (p *parcel) await() []store.Enqueued {
 }
 
 func (p *parcel) unanswered(kind error) []store.Enqueued {
+	err := fmt.Errorf("%w: %w", kind, p.ctx.Err())
+	if trouble := p.q.Trouble(); trouble != nil {
+		err = fmt.Errorf("%w; last error: %w", err, trouble)
+	}
 	out := make([]store.Enqueued, len(p.jobs))
 	for i := range out {
-		out[i].Err = errors.Join(kind, p.ctx.Err())
+		out[i].Err = err
 	}
 	return out
 }

@@ -24,7 +24,8 @@ type QueueStats struct {
 	Workers   int64 // processes that claimed within the last 30 s
 	Capacity  int64 // live jobs; Unlimited where there is no bound
 	High      int64 // most live jobs ever, without the spilled; counted while there is a capacity
-	// OldestReady is how long ago the oldest claimable job was enqueued; negative where there is none.
+	// OldestReady is how long ago the oldest ready job was enqueued; negative where there is none. Parked jobs wait
+	// too: watch Ready and Parked together where kinds have a Concurrency.
 	OldestReady time.Duration
 	PausedBy    string // "" = not paused
 	// HorizonNamed and HorizonGenerated are how far back a repeated enqueue of an ended job is known,
@@ -35,7 +36,7 @@ type QueueStats struct {
 	Accepted, Requeued, Completed, Died, Cancelled, Deleted int64
 	// How deliveries ended, and settlements that were refused because the lease was lost.
 	Deliveries, Failures, Crashes, Snoozes, Released, Stale int64
-	// Enqueues that added nothing.
+	// Enqueues that added nothing. Rejected counts each ask of a job that waits for room.
 	Duplicates, Conflicts, Rejected int64
 	DeadCut                         int64 // dead jobs forgotten over the limits of count and age
 	Orphans                         int64 // leases and claimable elements found without a record: data was lost

@@ -27,6 +27,20 @@ func Cancel(reason string) error {
 	return &runner.Steer{End: runner.Cancel, Err: errors.New(reason)}
 }
 
+// Steers tells how a handler's error ends its attempt, for middleware and tests: completed where it is nil, retry with
+// the delay of RetryAfter or a negative one where the policy decides, snoozed with its delay, dead, or cancelled. A retry
+// may yet be dead: the job's failures decide. What the context's end does to an attempt does not show here.
+func Steers(err error) (AttemptOutcome, time.Duration) {
+	var s *runner.Steer
+	switch {
+	case err == nil:
+		return AttemptCompleted, 0
+	case errors.As(err, &s):
+		return outcomeOf(s.End), s.Delay
+	}
+	return AttemptRetry, -1
+}
+
 func orUnnamed(err error) error {
 	if err == nil {
 		return errors.New("no error given")

@@ -37,6 +37,8 @@ func TestAcceptOld(t *testing.T) {
 	k.On("copy").Handle(w, func(_ context.Context, job *waybill.Job[newest]) error {
 		return waybill.Cancel(strings.Join(job.Args.Names, " "))
 	})
+	strict := waybill.Define[number]("strict", waybill.KindOptions{Version: 5, Queue: "copy"})
+	strict.Handle(w, func(context.Context, *waybill.Job[number]) error { return nil })
 	start(t, w)
 	send := func(t *testing.T, version int, payload string) string {
 		t.Helper()
@@ -65,9 +67,8 @@ func TestAcceptOld(t *testing.T) {
 		version       int
 		payload, want string
 	}{
-		"a version that nobody knows is dead, with its bytes": {7, `{"x":1}`, "its version is 7: known are [0 1 2]"},
-		"so is what can't go up":                              {0, `{}`, "no name"},
-		"and what can't be decoded":                           {1, `{`, "decode payload of kind greet"},
+		"what can't go up is dead, with its bytes": {0, `{}`, "no name"},
+		"and what can't be decoded":                {1, `{`, "decode payload of kind greet"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			info := await(t, c, "copy", send(t, in.version, in.payload), waybill.StateDead)
@@ -76,6 +77,22 @@ func TestAcceptOld(t *testing.T) {
 			}
 		})
 	}
+	t.Run("so is an older version that nobody accepts", func(t *testing.T) {
+		e, err := c.Enqueue(t.Context(), waybill.Request{Queue: "copy", Kind: "strict", Version: 3, Payload: []byte(`{"N":1}`)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		info := await(t, c, "copy", e.ID, waybill.StateDead)
+		if !strings.Contains(info.Errors[0].Message, "its version is 3: known are [5]") || string(info.Payload) != `{"N":1}` {
+			t.Errorf("%+v, payload %q", info.Errors, info.Payload)
+		}
+	})
+	t.Run("a newer version is put off for a minute, and counts no failure", func(t *testing.T) {
+		info := await(t, c, "copy", send(t, 7, `{"x":1}`), waybill.StateScheduled)
+		if info.Failures != 0 || info.Snoozes != 1 || info.DueAt.Sub(info.At) < 50*time.Second {
+			t.Errorf("%d failures, %d snoozes, due in %s", info.Failures, info.Snoozes, info.DueAt.Sub(info.At))
+		}
+	})
 	t.Run("what is sent has the kind's version", func(t *testing.T) {
 		if r := k.Request(newest{}); r.Version != 2 {
 			t.Errorf("version %d", r.Version)

@@ -148,10 +148,14 @@ func invalid(field, format string, args ...any) error {
 	return &record.InputError{Field: field, Why: fmt.Sprintf(format, args...)}
 }
 
-// Use wraps the handlers registered after it, the first outermost.
+// Use wraps all handlers, whenever they are registered, the first outermost; what a handler has of its own lies within.
+// It panics where the worker runs.
 func (w *Worker) Use(m ...Middleware) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.started {
+		panic("waybill: middleware added after Run")
+	}
 	w.middleware = append(w.middleware, m...)
 }
 
@@ -179,10 +183,15 @@ func (w *Worker) register(kind string, o KindOptions, h Handler, m []Middleware)
 	if o.MaxFailures == 0 {
 		o.MaxFailures = DefaultMaxFailures
 	}
-	for _, wrap := range slices.Backward(slices.Concat(w.middleware, m)) {
+	w.kinds[kind] = handled{o, wrapped(h, m)}
+}
+
+// wrapped is a handler within its middleware, the first outermost.
+func wrapped(h Handler, m []Middleware) Handler {
+	for _, wrap := range slices.Backward(m) {
 		h = wrap(h)
 	}
-	w.kinds[kind] = handled{o, h}
+	return h
 }
 
 func (w *Worker) of(kind string) handled {

@@ -101,6 +101,9 @@ func (w *Worker) start(launch func(*served)) error {
 	if err := w.checkQueues(); err != nil {
 		return err
 	}
+	for name, h := range w.kinds {
+		w.kinds[name] = handled{h.o, wrapped(h.handle, w.middleware)}
+	}
 	w.started, w.launch = true, launch
 	w.team = w.newTeam()
 	for _, q := range w.queues() {

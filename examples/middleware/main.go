@@ -23,7 +23,7 @@ func withTrace(next waybill.Enqueuer) waybill.Enqueuer {
 	return func(ctx context.Context, requests []waybill.Request) []waybill.Enqueued {
 		if trace, ok := ctx.Value(traceKey{}).(string); ok {
 			for i := range requests {
-				waybill.Header("traceparent", trace)(&requests[i])
+				requests[i].SetHeader("traceparent", trace)
 			}
 		}
 		return next(ctx, requests)

@@ -27,6 +27,9 @@ var (
 	ErrShutdown  = errors.New("worker is shutting down")
 )
 
+// ErrUnfinished is what Run says where handlers did not return or ends could not be recorded.
+var ErrUnfinished = errors.New("not all is finished: leases bring the jobs back")
+
 // Queue is what a runner needs of a store.Queue.
 type Queue interface {
 	Claim(ctx context.Context, c store.Claim) (store.Claimed, error)

@@ -51,8 +51,8 @@ func (r *Runner) stop(work context.Context, claimReturned func()) error {
 	claimReturned()
 	r.settler.Wait()
 	if lost := len(r.members()); stuck > 0 || lost > 0 {
-		return fmt.Errorf("queue %q: %d handlers did not return and were released; %d ends are not recorded, their leases bring the jobs back",
-			r.o.Name, stuck, lost)
+		return fmt.Errorf("queue %q: handlers that did not return and were released: %d; ends not recorded: %d: %w",
+			r.o.Name, stuck, lost, ErrUnfinished)
 	}
 	return nil
 }

@@ -75,13 +75,24 @@ func classify(err error) (kind error, again bool) {
 	return ErrUnknown, true
 }
 
+// noAuth is how a server asks for a password where a call has many arguments.
+const noAuth = "Protocol error: unauthenticated"
+
+// readable says so in the words of the other calls.
+func readable(err error) error {
+	if strings.Contains(err.Error(), noAuth) {
+		return fmt.Errorf("NOAUTH Authentication required: %w", err)
+	}
+	return err
+}
+
 func classifyReply(msg string, loading bool) (kind error, again bool) {
 	code, _, _ := strings.Cut(msg, " ")
 	inside := strings.Contains(msg, "script: ") || strings.Contains(msg, "Error running script")
 	if strings.Contains(msg, "-OOM") || code == "OOM" { // enqueue's first write is the one refused
 		return ErrUnavailable, false
 	}
-	if strings.Contains(msg, "Protocol error: unauthenticated") { // NOAUTH, of a call with many arguments
+	if strings.Contains(msg, noAuth) {
 		return ErrUnavailable, false
 	}
 	if slices.Contains(untouched, code) && !inside || loading {

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -80,6 +81,8 @@ type Queue struct {
 	name  string
 	tag   string
 	fixed []any // what every call begins with: the number of keys, the keys, the tag
+
+	trouble atomic.Pointer[error] // of the last try; nil where it was answered
 }
 
 // Queue gives the store of a queue, or of a subscription ("topic/subscription"). It sends nothing.
@@ -110,9 +113,12 @@ func (q *Queue) call(ctx context.Context, name string, args ...any) (reply []any
 	for try := 0; ; try++ {
 		cmd, err := q.store.scripts.run(ctx, q.store.patience(name, try), name, q.fixed, args)
 		if err == nil {
+			q.trouble.Store(nil)
 			reply, err = cmd.Slice()
 			return reply, unsure, err
 		}
+		err = readable(err)
+		q.trouble.Store(&err)
 		kind, again := classify(err)
 		if q.store.scripts.all[name].verb.flag == "no-writes" {
 			kind = ErrUnavailable // nothing can have happened
@@ -125,6 +131,14 @@ func (q *Queue) call(ctx context.Context, name string, args ...any) (reply []any
 			return nil, unsure, &CallError{Verb: name, Queue: q.name, Kind: kind, Err: err}
 		}
 	}
+}
+
+// Trouble is the error of the last call to Redis, if it failed, of any verb and caller.
+func (q *Queue) Trouble() error {
+	if err := q.trouble.Load(); err != nil {
+		return *err
+	}
+	return nil
 }
 
 // wait lets a jittered pause pass; false where the context ended first.
