@@ -44,7 +44,7 @@ func (r *round) sendAll(ctx context.Context, batches []*queueBatch) (again []*qu
 		for i, p := range parcels {
 			if p != nil {
 				r.take(batches[i], from[i], p.await())
-				from[i] += len(p.jobs)
+				from[i] += p.n
 				left = left || from[i] < len(batches[i].jobs)
 			}
 		}

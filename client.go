@@ -2,7 +2,6 @@ package waybill
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -36,7 +35,8 @@ type Client struct {
 	mu         sync.Mutex
 	queues     map[string]*knownQueue
 	middleware []EnqueueMiddleware
-	closed     bool
+	closed     chan struct{}
+	calls      sync.WaitGroup // enqueues under way
 }
 
 // knownQueue is a queue that this client speaks to.
@@ -64,29 +64,44 @@ func NewClient(rdb redis.UniversalClient, o ClientOptions) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Client{store: s, maxPayload: o.MaxPayload, queues: map[string]*knownQueue{}}, nil
+	return &Client{store: s, maxPayload: o.MaxPayload, queues: map[string]*knownQueue{}, closed: make(chan struct{})}, nil
 }
 
-// Close refuses further jobs with ErrUnavailable, waits for those under way, and ends all waits. It leaves the Redis
-// client open: that is the caller's. Close it when the workers on it have ended. It always returns nil.
+// Close refuses further jobs with ErrUnavailable, ends all waits, those for room too, and returns when no call is under
+// way. It leaves the Redis client open: that is the caller's. Close it when the workers on it have ended. It always
+// returns nil.
 func (c *Client) Close() error {
 	c.mu.Lock()
-	c.closed = true
+	if !c.isClosed() {
+		close(c.closed)
+	}
 	queues := slices.Collect(maps.Values(c.queues))
 	c.mu.Unlock()
 	for _, q := range queues {
-		q.sender.wait()
 		q.waits.Close()
+	}
+	c.calls.Wait()
+	for _, q := range queues {
+		q.sender.wait()
 	}
 	c.store.Close()
 	return nil
 }
 
+func (c *Client) isClosed() bool {
+	select {
+	case <-c.closed:
+		return true
+	default:
+		return false
+	}
+}
+
 // Enqueue sends one job. The answer tells ID and outcome also with an error.
-// Errors: ErrInvalid, ErrConflict, ErrFull, ErrUnavailable, ErrUnknown.
+// Errors: ErrInvalid, ErrConflict, ErrFull, ErrUnavailable, ErrUnknown, ErrNewer (a conflict too).
 func (c *Client) Enqueue(ctx context.Context, r Request) (Enqueued, error) {
 	r.name()
-	out := c.enqueuer()(ctx, []Request{r})
+	out := c.send(ctx, []Request{r})
 	return out[0], out[0].Err
 }
 
@@ -99,7 +114,7 @@ func (c *Client) EnqueueMany(ctx context.Context, requests []Request) ([]Enqueue
 	for i := range named {
 		named[i].name()
 	}
-	out := c.enqueuer()(ctx, named)
+	out := c.send(ctx, named)
 	return out, bulkError(out)
 }
 
@@ -111,8 +126,8 @@ func (c *Client) enqueue(ctx context.Context, requests []Request) []Enqueued {
 	r := &round{out: make([]Enqueued, len(requests)), start: time.Now()}
 	batches := c.gather(requests, r.out)
 	for ; len(batches) > 0; r.waited = true {
-		if r.waited && !pauseFor(ctx, r.start) {
-			giveUp(batches, r.out, ctx.Err())
+		if r.waited && !c.pauseFor(ctx, r.start) {
+			giveUp(batches, r.out, c.why(ctx))
 			break
 		}
 		batches = r.sendAll(ctx, batches)
@@ -134,8 +149,8 @@ func (c *Client) enqueueOne(ctx context.Context, r Request) Enqueued {
 		if !r.OnFull.waits(e, start) {
 			return e
 		}
-		if !pauseFor(ctx, start) {
-			e.Err = errors.Join(e.Err, ctx.Err())
+		if !c.pauseFor(ctx, start) {
+			e.Err = fmt.Errorf("%w: %w", e.Err, c.why(ctx))
 			return e
 		}
 	}
@@ -145,23 +160,33 @@ func (c *Client) enqueueOne(ctx context.Context, r Request) Enqueued {
 func giveUp(batches []*queueBatch, out []Enqueued, why error) {
 	for _, b := range batches {
 		for _, at := range b.at {
-			out[at].Err = errors.Join(out[at].Err, why)
+			out[at].Err = fmt.Errorf("%w: %w", out[at].Err, why)
 		}
 	}
 }
 
 // pauseFor waits before the next look for room: 10 ms at first, a tenth of the time waited so
-// far, at most 200 ms, with jitter. False where the context ended.
-func pauseFor(ctx context.Context, start time.Time) bool {
+// far, at most 200 ms, with jitter. False where the context ended, or the client was closed.
+func (c *Client) pauseFor(ctx context.Context, start time.Time) bool {
 	d := min(max(time.Since(start)/10, 10*time.Millisecond), 200*time.Millisecond)
 	t := time.NewTimer(d/2 + rand.N(d/2))
 	defer t.Stop()
 	select {
 	case <-ctx.Done():
 		return false
+	case <-c.closed:
+		return false
 	case <-t.C:
 		return true
 	}
+}
+
+// why tells what ended a wait for room.
+func (c *Client) why(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return errClosed
 }
 
 // queue gives the store of a queue, made once.
@@ -177,6 +202,9 @@ func (c *Client) queue(name string) (*knownQueue, error) {
 	}
 	known := &knownQueue{Queue: q, sender: newSender(q), waits: await.New(q)}
 	c.queues[name] = known
+	if c.isClosed() {
+		known.waits.Close()
+	}
 	return known, nil
 }
 

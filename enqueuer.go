@@ -2,6 +2,7 @@ package waybill
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 )
@@ -21,51 +22,65 @@ func (c *Client) Use(m ...EnqueueMiddleware) {
 	c.middleware = append(c.middleware, m...)
 }
 
-// enqueuer is the wrapped sending. An answer that the middleware lost is told as unknown.
-func (c *Client) enqueuer() Enqueuer {
+// errClosed says why a closed client does nothing.
+var errClosed = errors.New("the client is closed")
+
+// send sends through the middleware. What it gives back is one answer a job, whatever the middleware says.
+func (c *Client) send(ctx context.Context, requests []Request) []Enqueued {
 	c.mu.Lock()
-	middleware, closed := c.middleware, c.closed
+	middleware, closed := c.middleware, c.isClosed()
+	if !closed {
+		c.calls.Add(1)
+	}
 	c.mu.Unlock()
-	send := c.enqueue
 	if closed {
-		send = refuseClosed
+		return refuseClosed(requests)
 	}
+	defer c.calls.Done()
 	if len(middleware) == 0 {
-		return send
+		return c.enqueue(ctx, requests)
 	}
-	next := Enqueuer(send)
+	next := Enqueuer(c.enqueue)
 	for _, wrap := range slices.Backward(middleware) {
 		next = wrap(next)
 	}
-	return func(ctx context.Context, requests []Request) []Enqueued {
-		out := next(ctx, requests)
-		for i := range min(len(out), len(requests)) {
-			out[i].complete(requests[i])
-		}
-		for i := len(out); i < len(requests); i++ {
-			e := Enqueued{ID: requests[i].ID, Queue: requests[i].Queue}
-			e.fail(OutcomeUnknown, fmt.Errorf("enqueue middleware gave %d answers to %d jobs: %w", i, len(requests), ErrUnknown))
-			out = append(out, e)
-		}
-		return out[:len(requests)]
+	names := make([]Enqueued, len(requests)) // before the middleware may change them
+	for i, r := range requests {
+		names[i] = Enqueued{ID: r.ID, Queue: r.Queue}
 	}
+	return trusted(next(ctx, requests), names)
 }
 
-// complete adds what middleware that answers by itself may leave out.
-func (e *Enqueued) complete(r Request) {
-	if e.ID == "" {
-		e.ID, e.Queue = r.ID, r.Queue
+// trusted are the answers of middleware, as far as they are answers. Where there are more or fewer than jobs it can't be
+// told which is whose; where one says neither that its job was taken nor why not, nobody knows.
+func trusted(out, names []Enqueued) []Enqueued {
+	if len(out) != len(names) {
+		err := fmt.Errorf("enqueue middleware gave %d answers to %d jobs: %w", len(out), len(names), ErrUnknown)
+		for i := range names {
+			names[i].fail(OutcomeUnknown, err)
+		}
+		return names
 	}
-	if e.Outcome == "" && e.Err != nil {
-		e.Outcome = OutcomeInvalid
+	for i := range out {
+		e := &out[i]
+		if e.ID == "" {
+			e.ID, e.Queue = names[i].ID, names[i].Queue
+		}
+		switch {
+		case e.Err != nil && e.Outcome == "":
+			e.Outcome = OutcomeInvalid
+		case e.Err == nil && !e.Outcome.Taken():
+			e.fail(OutcomeUnknown, fmt.Errorf("enqueue middleware gave outcome %q without an error to job %s: %w", e.Outcome, e.ID, ErrUnknown))
+		}
 	}
+	return out
 }
 
-func refuseClosed(_ context.Context, requests []Request) []Enqueued {
+func refuseClosed(requests []Request) []Enqueued {
 	out := make([]Enqueued, len(requests))
 	for i, r := range requests {
 		out[i] = Enqueued{ID: r.ID, Queue: r.Queue}
-		out[i].fail(OutcomeUnavailable, fmt.Errorf("%w: the client is closed", ErrUnavailable))
+		out[i].fail(OutcomeUnavailable, fmt.Errorf("%w: %w", ErrUnavailable, errClosed))
 	}
 	return out
 }

@@ -68,12 +68,16 @@ func (a *Attempt) Stopping() <-chan struct{} {
 // IdempotencyKey is what to give an outside system, the same for every attempt of the job:
 // KIND/ID, with steps behind; above 255 bytes its SHA-256 in hex.
 func (a *Attempt) IdempotencyKey(step ...string) string {
-	key := strings.Join(append([]string{a.Kind, a.ID}, step...), "/")
-	if len(key) > 255 {
-		sum := sha256.Sum256([]byte(key))
-		return hex.EncodeToString(sum[:])
+	return shortened(strings.Join(append([]string{a.Kind, a.ID}, step...), "/"), 255)
+}
+
+// shortened is a name of at most so many bytes: itself, or its SHA-256 in hex.
+func shortened(name string, most int) string {
+	if len(name) <= most {
+		return name
 	}
-	return key
+	sum := sha256.Sum256([]byte(name))
+	return hex.EncodeToString(sum[:])
 }
 
 // Handler runs one attempt and steers by the error it returns: nil, an error (retry by policy),

@@ -91,6 +91,17 @@ func newKind[In any](name string, o KindOptions) kind[In] {
 // Name of the kind.
 func (k *kind[In]) Name() string { return k.name }
 
+// identify asks the arguments for their ID, whether the method is of the value or of a pointer to it.
+func identify[In any](args *In) (string, bool) {
+	if named, ok := any(*args).(Identified); ok {
+		return named.JobID(), true
+	}
+	if named, ok := any(args).(Identified); ok {
+		return named.JobID(), true
+	}
+	return "", false
+}
+
 // Queue is the kind's queue, for looking at its jobs and steering them: Get, Jobs, Cancel, Requeue and others.
 func (k *kind[In]) Queue(c *Client) *Queue { return c.Queue(k.o.Queue) }
 
@@ -101,8 +112,8 @@ func (k *kind[In]) Request(args In, o ...EnqueueOption) Request {
 		Queue: k.o.Queue, Kind: k.name, Payload: payload, MaxFailures: k.o.MaxFailures,
 		Retention: k.o.Retention, Version: k.o.Version, err: err,
 	}
-	if named, ok := any(args).(Identified); ok {
-		r.ID = named.JobID()
+	if id, ok := identify(&args); ok {
+		r.ID, r.named = id, true
 	}
 	for _, option := range o {
 		option(&r)
@@ -126,7 +137,7 @@ func (k *kind[In]) EnqueueMany(ctx context.Context, c *Client, args []In, o ...E
 	return c.EnqueueMany(ctx, requests)
 }
 
-// On is the same kind in another queue.
+// On is the same kind in another queue. It panics on a bad name, as Define does.
 func (k *Kind[In]) On(queue string) *Kind[In] {
 	o := k.o
 	o.Queue = queue
@@ -135,7 +146,7 @@ func (k *Kind[In]) On(queue string) *Kind[In] {
 	return on
 }
 
-// On is the same kind in another queue.
+// On is the same kind in another queue. It panics on a bad name, as Define does.
 func (k *ResultKind[In, Out]) On(queue string) *ResultKind[In, Out] {
 	o := k.o
 	o.Queue = queue
@@ -158,7 +169,11 @@ func (k *ResultKind[In, Out]) Handle(w *Worker, h func(context.Context, *Job[In]
 		if err != nil {
 			return nil, err
 		}
-		return codec.Encode(out)
+		result, err := codec.Encode(out)
+		if err == nil && result == nil {
+			result = []byte{} // nil bytes are a result, an empty one
+		}
+		return result, err
 	}, m)
 }
 

@@ -43,7 +43,7 @@ func (e *Enqueued) answer(a store.Enqueued, waited bool) {
 	case errors.Is(a.Err, ErrUnavailable):
 		e.fail(OutcomeUnavailable, a.Err)
 	case errors.Is(a.Err, ErrNewer):
-		e.fail(OutcomeConflict, a.Err)
+		e.fail(OutcomeConflict, fmt.Errorf("job %s in queue %s: %w: %w", e.ID, e.Queue, ErrConflict, a.Err))
 	case a.Err != nil:
 		e.fail(OutcomeUnknown, a.Err)
 	case a.Outcome == store.Full:

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/waybillhq/waybill/internal/record"
 	"github.com/waybillhq/waybill/internal/store"
 )
 
@@ -66,7 +67,8 @@ func (q *Queue) Set(ctx context.Context, s QueueSettings) error {
 	if err := q.q.Configure(ctx, store.Settings(s)); err != nil {
 		return err
 	}
-	return q.q.Register(ctx)
+	_ = q.q.Register(ctx) // for a list that people read
+	return nil
 }
 
 // Pause stops the delivery of jobs of this queue; by says who, for people to read.
@@ -85,9 +87,14 @@ func (q *Queue) Resume(ctx context.Context) error {
 	return q.q.Resume(ctx)
 }
 
-// Cancel ends a waiting job as cancelled, or asks the attempt that runs it to stop.
-// Errors: ErrNotFound, ErrState (it has ended), ErrNewer, ErrUnavailable, ErrUnknown.
+// Cancel ends a waiting job as cancelled, or asks the attempt that runs it to stop. The reason is kept for people to read:
+// one line of at most 1 KiB of printable text.
+// Errors: ErrInvalid, ErrNotFound, ErrState (it has ended), ErrNewer, ErrUnavailable, ErrUnknown (a reply was lost; the
+// job may be cancelled).
 func (q *Queue) Cancel(ctx context.Context, id, reason string) error {
+	if err := record.CheckLine("reason", reason); err != nil {
+		return err
+	}
 	return q.one(id, func() ([]store.Change, error) { return q.q.Cancel(ctx, reason, id) })
 }
 
@@ -137,6 +144,8 @@ func (q *Queue) changeError(id string, c store.Change) error {
 		return fmt.Errorf("job %s in queue %s: %w", id, q.q.Name(), ErrState)
 	case store.FullNow:
 		return fmt.Errorf("job %s: queue %s: %w", id, q.q.Name(), ErrFull)
+	case store.Unsure:
+		return fmt.Errorf("job %s in queue %s: a reply was lost, so this may have been done: %w", id, q.q.Name(), ErrUnknown)
 	case store.Newer:
 		return fmt.Errorf("job %s in queue %s: %w", id, q.q.Name(), ErrNewer)
 	}

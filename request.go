@@ -29,6 +29,7 @@ type Request struct {
 	OnFull      FullPolicy        // what to do where the queue is full; zero = FullReject
 
 	err       error  // of encoding the arguments, told when it is sent
+	named     bool   // an ID was given, even an empty one
 	generated string // the ID that the client made up, "" where it was given
 }
 
@@ -56,12 +57,12 @@ type EnqueueOption func(*Request)
 
 // ID names the job: 1 to 128 bytes of printable UTF-8 without space. The same ID with the same
 // payload is one job (duplicate); with another payload it is a conflict. An ID names its work for ever.
-func ID(id string) EnqueueOption { return func(r *Request) { r.ID = id } }
+func ID(id string) EnqueueOption { return func(r *Request) { r.ID, r.named = id, true } }
 
-// CausedBy derives the ID from the job that causes this one: JOBID/step. So a repeated attempt
-// enqueues it once.
+// CausedBy derives the ID from the job that causes this one: JOBID/step, above 128 bytes its SHA-256 in hex. So a
+// repeated attempt enqueues it once.
 func CausedBy(a *Attempt, step string) EnqueueOption {
-	return func(r *Request) { r.ID = a.ID + "/" + step }
+	return ID(shortened(a.ID+"/"+step, record.MaxID))
 }
 
 // After makes the job due after d, by Redis's clock.
@@ -103,7 +104,7 @@ func (r *Request) SetHeader(name, value string) {
 // name gives a request its queue and its ID, before anything is sent.
 func (r *Request) name() {
 	r.Queue = orDefault(r.Queue)
-	if r.ID == "" {
+	if r.ID == "" && !r.named {
 		r.generated = record.NewID(time.Now())
 		r.ID = r.generated
 	}
@@ -116,6 +117,9 @@ func (r Request) check(maxPayload int) error {
 	}
 	if err := store.CheckQueue(r.Queue); err != nil {
 		return err
+	}
+	if r.OnFull < FullSpill {
+		return invalid("on full", "is %d: a policy, or a time to wait", r.OnFull)
 	}
 	if err := r.job().Check(r.ID, r.Priority); err != nil {
 		return err

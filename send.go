@@ -38,17 +38,19 @@ func newSender(q *store.Queue) *sender {
 	return s
 }
 
-// parcel is what one caller hands over in one piece.
+// parcel is what one caller hands over in one piece: packed, so that nothing of the caller's is looked at once it has
+// gone on.
 type parcel struct {
-	q     *store.Queue
-	ctx   context.Context // the caller's: for its values; it ends no call that others share
-	jobs  []store.Add
-	bytes int
-	state atomic.Int32 // waits, gone, or withdrawn
-	said  []store.Enqueued
-	came  chan struct{} // closed when said is there
+	q        *store.Queue
+	ctx      context.Context // the caller's: for its values; it ends no call that others share
+	jobs     []store.Add     // of whoever moved state on from parcelWaits
+	n, bytes int
+	state    atomic.Int32
+	said     []store.Enqueued
+	came     chan struct{} // closed when said is there
 }
 
+// States of a parcel.
 const (
 	parcelWaits int32 = iota
 	parcelGone
@@ -57,9 +59,15 @@ const (
 
 // hand gives jobs to be sent, in order.
 func (s *sender) hand(ctx context.Context, jobs []store.Add, spill bool) *parcel {
-	p := &parcel{q: s.q, ctx: ctx, jobs: jobs, came: make(chan struct{})}
-	for _, j := range jobs {
-		p.bytes += len(j.Job.Payload)
+	p := &parcel{q: s.q, ctx: ctx, jobs: jobs, n: len(jobs), came: make(chan struct{})}
+	if ctx.Err() != nil {
+		p.state.Store(parcelWithdrawn)
+		p.said = p.unanswered(store.ErrUnavailable)
+		close(p.came)
+		return p
+	}
+	for i := range jobs {
+		p.bytes += jobs[i].Pack()
 	}
 	if spill {
 		s.spill.Add(p)
@@ -73,7 +81,7 @@ func (s *sender) hand(ctx context.Context, jobs []store.Add, spill bool) *parcel
 func fitParcels(waiting []*parcel) int {
 	jobs, bytes := 0, 0
 	for i, p := range waiting {
-		jobs, bytes = jobs+len(p.jobs), bytes+p.bytes
+		jobs, bytes = jobs+p.n, bytes+p.bytes
 		if i > 0 && (jobs > callJobs || bytes > callBytes) {
 			return i
 		}
@@ -105,6 +113,7 @@ func (p *parcel) await() []store.Enqueued {
 	case <-p.ctx.Done():
 	}
 	if p.state.CompareAndSwap(parcelWaits, parcelWithdrawn) {
+		p.jobs = nil // it may wait in line for long
 		return p.unanswered(store.ErrUnavailable)
 	}
 	t := time.NewTimer(lastMoment)
@@ -122,7 +131,7 @@ func (p *parcel) unanswered(kind error) []store.Enqueued {
 	if trouble := p.q.Trouble(); trouble != nil {
 		err = fmt.Errorf("%w; last error: %w", err, trouble)
 	}
-	out := make([]store.Enqueued, len(p.jobs))
+	out := make([]store.Enqueued, p.n)
 	for i := range out {
 		out[i].Err = err
 	}
@@ -135,7 +144,7 @@ func (s *sender) send(parcels []*parcel, spill bool) {
 	for _, p := range parcels {
 		if p.state.CompareAndSwap(parcelWaits, parcelGone) {
 			going = append(going, p)
-			n += len(p.jobs)
+			n += p.n
 		}
 	}
 	if len(going) == 0 {
@@ -147,13 +156,13 @@ func (s *sender) send(parcels []*parcel, spill bool) {
 	}
 	said := s.q.Enqueue(context.WithoutCancel(going[0].ctx), jobs, spill)
 	for _, p := range going {
-		p.said, said = said[:len(p.jobs):len(p.jobs)], said[len(p.jobs):]
+		p.said, said = said[:p.n:p.n], said[p.n:]
 		close(p.came)
 	}
 	s.register(going[0].ctx)
 }
 
-// register writes the queue's name into the list of queues, once a minute. A failure is left to the next time:
+// register writes the queue's name into the list of queues, once a minute. A failure is left to the next minute:
 // nothing but a list for people depends on it.
 func (s *sender) register(ctx context.Context) {
 	last, now := s.registered.Load(), time.Now().UnixNano()
@@ -162,9 +171,7 @@ func (s *sender) register(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), registerTime)
 	defer cancel()
-	if s.q.Register(ctx) != nil {
-		s.registered.Store(last)
-	}
+	_ = s.q.Register(ctx)
 }
 
 // wait returns when nothing is under way.

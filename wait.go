@@ -1,6 +1,7 @@
 package waybill
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -42,8 +43,9 @@ func (k *ResultKind[In, Out]) Wait(ctx context.Context, c *Client, id string) (O
 	return out, nil
 }
 
-// Call enqueues a job and waits for its result. The job is kept for at least CallRetention. Where ctx ends the
-// job stays and is done all the same: Call is to be repeated with the same ID, or not at all.
+// Call enqueues a job and waits for its result. The job is kept for at least CallRetention, unless it was there before:
+// then the retention of the first enqueue stands. Where ctx ends the job stays and is done all the same: Call is to be
+// repeated with the same ID, or not at all.
 // Errors: as Enqueue and as Wait.
 func (k *ResultKind[In, Out]) Call(ctx context.Context, c *Client, args In, o ...EnqueueOption) (Out, error) {
 	r := k.Request(args, o...)
@@ -79,7 +81,7 @@ func (q *Queue) ended(id string, end store.JobEnd) ([]byte, error) {
 		if end.Result == nil {
 			return nil, fmt.Errorf("job %s in queue %s: %w", id, q.q.Name(), ErrNoResult)
 		}
-		return end.Result, nil
+		return bytes.Clone(end.Result), nil // others may wait for it too
 	case store.DeadState, store.CancelledState, store.DeletedState:
 		return nil, e
 	}

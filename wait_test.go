@@ -107,6 +107,36 @@ func TestWait(t *testing.T) {
 			t.Error(err)
 		}
 	})
+	t.Run("nil bytes are a result, and each who waits has its own", func(t *testing.T) {
+		raw := waybill.DefineResult[number, []byte]("raw", waybill.KindOptions{Queue: "raw", Retention: time.Hour})
+		w := newWorker(t, c, waybill.WorkerOptions{})
+		raw.Handle(w, func(_ context.Context, job *waybill.Job[number]) ([]byte, error) {
+			if job.Args.N == 0 {
+				return nil, nil
+			}
+			return []byte("result"), nil
+		})
+		start(t, w)
+		if got, err := raw.Call(t.Context(), c, number{0}); err != nil || len(got) != 0 {
+			t.Errorf("%q, %v", got, err)
+		}
+		e, err := raw.Enqueue(t.Context(), c, number{1}, waybill.After(100*time.Millisecond))
+		if err != nil {
+			t.Fatal(err)
+		}
+		results := make(chan []byte)
+		for range 2 {
+			go func() {
+				got, _ := raw.Wait(t.Context(), c, e.ID)
+				results <- got
+			}()
+		}
+		one, other := <-results, <-results
+		one[0] = 'X'
+		if string(other) != "result" {
+			t.Errorf("%q", other)
+		}
+	})
 	t.Run("Call keeps the result long enough", func(t *testing.T) {
 		if got, err := double.Call(t.Context(), c, number{5}, waybill.Retention(0)); err != nil || got.N != 10 {
 			t.Errorf("%v, %v", got, err)

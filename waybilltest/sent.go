@@ -1,6 +1,7 @@
 package waybilltest
 
 import (
+	"bytes"
 	"context"
 	"slices"
 	"sync"
@@ -22,6 +23,7 @@ func (s *sent) record(next waybill.Enqueuer) waybill.Enqueuer {
 		defer s.mu.Unlock()
 		for i, r := range requests {
 			if i < len(out) && out[i].Outcome.Taken() && (out[i].Outcome != waybill.OutcomeDuplicate || !s.has(r)) {
+				r.Payload = bytes.Clone(r.Payload) // the caller's own, to do with as it likes
 				s.requests = append(s.requests, r)
 			}
 		}

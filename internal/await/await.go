@@ -10,12 +10,14 @@ import (
 	"sync"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/waybillhq/waybill/internal/batch"
 	"github.com/waybillhq/waybill/internal/store"
 )
 
 const (
-	// look is how often a job is looked at without any notice; perSecond bounds the looks of a process, so with
+	// look is how often a job is looked at without any notice; perSecond bounds the looks of a queue, so with
 	// many waits each job is looked at less often.
 	look      = time.Second
 	perSecond = 2000
@@ -38,6 +40,8 @@ type Queue interface {
 type Waits struct {
 	q     Queue
 	looks *batch.Batcher[string]
+	ctx   context.Context // of the looks, until Close
+	stop  context.CancelFunc
 
 	mu     sync.Mutex
 	jobs   map[string]*job // that are waited for
@@ -51,6 +55,7 @@ type Waits struct {
 type job struct {
 	waits  map[chan<- answer]struct{}
 	looked time.Time
+	queued bool // a look is to come
 }
 
 type answer struct {
@@ -61,6 +66,7 @@ type answer struct {
 // New makes the waits of a queue. It sends nothing.
 func New(q Queue) *Waits {
 	w := &Waits{q: q, jobs: map[string]*job{}}
+	w.ctx, w.stop = context.WithCancel(context.Background()) // it outlives each wait
 	w.looks = batch.New(lookMost, w.look)
 	return w
 }
@@ -72,7 +78,6 @@ func (w *Waits) Wait(ctx context.Context, id string) (store.JobEnd, error) {
 	if !w.add(id, came) {
 		return store.JobEnd{}, ErrClosed
 	}
-	w.looks.Add(id)
 	select {
 	case a := <-came:
 		return a.end, a.err
@@ -93,13 +98,22 @@ func (w *Waits) add(id string, came chan<- answer) bool {
 		w.jobs[id] = j
 	}
 	j.waits[came] = struct{}{}
-	j.looked = time.Now()
+	w.ask(id, j)
 	if w.end == nil {
-		ctx, cancel := context.WithCancel(context.Background()) // ends when nobody waits, or with Close
+		ctx, cancel := context.WithCancel(w.ctx) // ends when nobody waits, or with Close
 		w.end, w.ended = cancel, make(chan struct{})
 		go w.run(ctx, w.ended)
 	}
 	return true
+}
+
+// ask has a job looked at, once however many ask; the lock is held.
+func (w *Waits) ask(id string, j *job) {
+	j.looked = time.Now()
+	if !j.queued {
+		j.queued = true
+		w.looks.Add(id)
+	}
 }
 
 func (w *Waits) leave(ctx context.Context, id string, came chan<- answer) error {
@@ -121,10 +135,10 @@ func (w *Waits) Close() {
 		j.tell(answer{err: ErrClosed})
 		delete(w.jobs, id)
 	}
-	end, ended := w.end, w.ended
+	ended := w.ended
 	w.mu.Unlock()
-	if end != nil {
-		end()
+	w.stop()
+	if ended != nil {
 		<-ended
 	}
 	w.looks.Wait()
@@ -176,8 +190,7 @@ func (w *Waits) lookAgain(now time.Time) bool {
 	every := max(look, time.Duration(len(w.jobs))*time.Second/perSecond)
 	for id, j := range w.jobs {
 		if now.Sub(j.looked) >= every {
-			j.looked = now
-			w.looks.Add(id)
+			w.ask(id, j)
 		}
 	}
 	return len(w.jobs) > 0
@@ -188,31 +201,54 @@ func (w *Waits) hear(line string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	id, _, _ := strings.Cut(line, " ")
-	if _, ok := w.jobs[id]; ok {
-		w.looks.Add(id)
+	if j := w.jobs[id]; j != nil {
+		w.ask(id, j)
 	}
 	if line != "" {
 		return
 	}
-	for id := range w.jobs {
-		w.looks.Add(id)
+	for id, j := range w.jobs {
+		w.ask(id, j)
 	}
 }
 
-// look asks how jobs ended. Called by the batcher, one call at a time. A failed look is made again by the timer.
+// look asks how jobs ended, those that are still waited for. Called by the batcher, one call at a time. A failed look is
+// made again by the timer, unless the client of Redis was closed.
 func (w *Waits) look(ids []string) {
-	ends, err := w.q.Ends(context.Background(), ids)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.failed = err; err != nil {
+	ids = w.wanted(ids)
+	if len(ids) == 0 {
 		return
 	}
+	ends, err := w.q.Ends(w.ctx, ids)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.failed = err
 	for i, id := range ids {
 		j := w.jobs[id]
-		if j == nil || ends[i].State == store.StateNone {
+		switch {
+		case j == nil:
 			continue
+		case err == nil && ends[i].State == store.StateNone, err != nil && !errors.Is(err, redis.ErrClosed):
+			continue
+		case err != nil:
+			j.tell(answer{err: fmt.Errorf("wait for job %s: %w", id, err)})
+		default:
+			j.tell(answer{end: ends[i]})
 		}
-		j.tell(answer{end: ends[i]})
 		delete(w.jobs, id)
 	}
+}
+
+// wanted are those of the IDs that somebody waits for. From here on a notice asks for another look.
+func (w *Waits) wanted(ids []string) []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	out := ids[:0]
+	for _, id := range ids {
+		if j := w.jobs[id]; j != nil && j.queued {
+			j.queued = false
+			out = append(out, id)
+		}
+	}
+	return out
 }

@@ -203,6 +203,38 @@ func TestWaits(t *testing.T) {
 			t.Error("not following")
 		}
 	})
+	run("many who wait for one job make few looks", func(t *testing.T, q *queue, w *await.Waits) {
+		ctx, cancel := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		for range 1000 {
+			all.Go(func() { _, _ = w.Wait(ctx, "a") })
+		}
+		synctest.Wait()
+		q.say("a completed")
+		q.say("a completed")
+		synctest.Wait()
+		if got := q.looked(); got > 200 {
+			t.Errorf("%d looks for 1,000 waits and 2 notices", got)
+		}
+		cancel()
+		all.Wait()
+	})
+	run("looks do not pile up while redis is away, and none is made for who has left", func(t *testing.T, q *queue, w *await.Waits) {
+		q.err = errors.New("away")
+		ctx, cancel := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		for i := range 100 {
+			all.Go(func() { _, _ = w.Wait(ctx, fmt.Sprint(i)) })
+		}
+		synctest.Wait()
+		cancel()
+		all.Wait()
+		before := q.looked()
+		time.Sleep(5 * time.Second)
+		if got := q.looked() - before; got != 0 {
+			t.Errorf("%d looks for nobody", got)
+		}
+	})
 	run("Close ends every wait, and refuses new ones", func(t *testing.T, _ *queue, w *await.Waits) {
 		a := begin(t.Context(), w, "a")
 		w.Close()

@@ -12,6 +12,7 @@ import (
 const (
 	MaxName       = 128                       // bytes of a queue's or kind's name
 	MaxID         = 128                       // bytes of a job ID
+	MaxLine       = 1 << 10                   // bytes of a text for people: the reason of a cancel, the note of a progress
 	MaxPriority   = 1000                      // and its negative
 	MaxHeaders    = 32                        // headers of a job
 	MaxHeaderSize = 8 << 10                   // bytes of all headers together
@@ -132,6 +133,22 @@ func checkHeaders(h map[string]string) error {
 	}
 	if size > MaxHeaderSize {
 		return bad("headers", "are %d bytes: at most %d", size, MaxHeaderSize)
+	}
+	return nil
+}
+
+// CheckLine checks a text for people: one line, printable, "" too. Errors: ErrInvalid.
+func CheckLine(field, text string) error {
+	if len(text) > MaxLine {
+		return bad(field, "is %d bytes: at most %d", len(text), MaxLine)
+	}
+	if !utf8.ValidString(text) {
+		return bad(field, "is not UTF-8")
+	}
+	for _, c := range text {
+		if !unicode.IsPrint(c) {
+			return bad(field, "holds %q: one line of printable characters", c)
+		}
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"time"
 
@@ -14,6 +15,16 @@ type Add struct {
 	Priority int
 	LIFO     bool
 	Job      record.Job
+
+	blob []byte // what is stored, once packed
+}
+
+// Pack makes the bytes that are stored, so that payload and headers may change afterwards, and gives their length.
+func (a *Add) Pack() int {
+	if a.blob == nil {
+		a.blob = a.Job.Blob()
+	}
+	return len(a.blob)
 }
 
 // Enqueued is what became of one job: its outcome, or an error where there was no answer.
@@ -40,24 +51,21 @@ const (
 // Enqueue adds jobs, each once, in order. It always returns one answer a job.
 func (q *Queue) Enqueue(ctx context.Context, jobs []Add, spill bool) []Enqueued {
 	out := make([]Enqueued, len(jobs))
-	blobs := make([][]byte, len(jobs))
-	for i := range jobs {
-		blobs[i] = jobs[i].Job.Blob()
-	}
-	split(len(jobs), func(i int) int { return len(blobs[i]) }, func(from, to int) {
-		q.enqueue(ctx, jobs[from:to], blobs[from:to], spill, out[from:to])
+	split(len(jobs), func(i int) int { return jobs[i].Pack() }, func(from, to int) {
+		q.enqueue(ctx, jobs[from:to], spill, out[from:to])
 	})
 	return out
 }
 
-func (q *Queue) enqueue(ctx context.Context, jobs []Add, blobs [][]byte, spill bool, out []Enqueued) {
+func (q *Queue) enqueue(ctx context.Context, jobs []Add, spill bool, out []Enqueued) {
 	args := make([]any, 1, 1+4*len(jobs))
 	args[0] = "reject"
 	if spill {
 		args[0] = "spill"
 	}
-	for i, j := range jobs {
-		args = append(args, j.ID, order(j), delay(j.Job), blobs[i])
+	for i := range jobs {
+		j := &jobs[i]
+		args = append(args, j.ID, order(j), delay(&j.Job), j.blob)
 	}
 	reply, unsure, err := q.call(ctx, "enqueue", args...)
 	var said []string
@@ -70,11 +78,17 @@ func (q *Queue) enqueue(ctx context.Context, jobs []Add, blobs [][]byte, spill b
 			continue
 		}
 		out[i] = answer(said[i], reply)
+		if unsure && out[i].Outcome == Full { // an earlier try may have taken the last place
+			out[i].Err = &CallError{Verb: "enqueue", Queue: q.name, Kind: ErrUnknown, Err: errThenFull}
+		}
 		if unsure && out[i].Outcome == Duplicate && !jobs[i].Job.Named {
 			out[i].Outcome = Accepted // by an earlier try of this call: nobody else has this ID
 		}
 	}
 }
+
+// errThenFull says what came after a reply that was lost.
+var errThenFull = errors.New("a reply was lost, and then the queue was full")
 
 func answer(word string, reply []any) Enqueued {
 	if word == "newer" {
@@ -88,14 +102,14 @@ func answer(word string, reply []any) Enqueued {
 }
 
 // order and delay give constants for most jobs: an argument made for each would be memory for each.
-func order(j Add) any {
+func order(j *Add) any {
 	if j.Priority == 0 && !j.LIFO {
 		return record.PlainOrder
 	}
 	return record.Order(j.Priority, j.LIFO)
 }
 
-func delay(j record.Job) any {
+func delay(j *record.Job) any {
 	switch {
 	case !j.At.IsZero():
 		return "@" + strconv.FormatInt(j.At.UnixMilli(), 10)

@@ -3,10 +3,10 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 )
 
-// Change is the word in which a job answers an operator's wish. Where a reply was lost and the call sent
-// again, it is the word of the second time: a job that the first one cancelled says "ended".
+// Change is the word in which a job answers an operator's wish.
 type Change string
 
 // Changes. What each verb may answer stands on top of its script.
@@ -23,7 +23,12 @@ const (
 	Ended      Change = "ended" // cancel: the job has ended before
 	Absent     Change = "gone"
 	Newer      Change = "newer" // the record has a newer format and is left alone
+	// Unsure: a reply was lost, and the call that was sent again was refused, perhaps because the first had done it.
+	Unsure Change = "unsure"
 )
+
+// refusals are the words that may come from a call that was carried out before.
+var refusals = []Change{WrongState, Ended, Absent, FullNow}
 
 // Cancel ends waiting jobs as cancelled, with a reason, and asks for it where an attempt runs.
 func (q *Queue) Cancel(ctx context.Context, reason string, ids ...string) ([]Change, error) {
@@ -68,7 +73,7 @@ func (q *Queue) change(ctx context.Context, verb string, ids []string, options .
 		for _, id := range ids[:n] {
 			args = append(args, id)
 		}
-		reply, _, err := q.call(ctx, verb, args...)
+		reply, unsure, err := q.call(ctx, verb, args...)
 		if err != nil {
 			return out, err
 		}
@@ -77,7 +82,11 @@ func (q *Queue) change(ctx context.Context, verb string, ids []string, options .
 			return out, fmt.Errorf("%s: %w", verb, err)
 		}
 		for _, w := range said {
-			out = append(out, Change(w))
+			change := Change(w)
+			if unsure && slices.Contains(refusals, change) {
+				change = Unsure
+			}
+			out = append(out, change)
 		}
 		ids = ids[n:]
 	}

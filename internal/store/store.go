@@ -49,11 +49,15 @@ type Store struct {
 	prefix    string
 	scripts   *scripts
 	notices   *Notices
+	probed    atomic.Int64 // when the idle connections were last probed, ns since 1970
 	unhurried bool
 }
 
 // New makes a store on the caller's client. It sends nothing. Errors: record.ErrInvalid.
 func New(rdb redis.UniversalClient, o Options) (*Store, error) {
+	if _, ring := rdb.(*redis.Ring); ring {
+		return nil, bad("redis client", "is a ring: scripts and notices need one node a queue, so a Client or a ClusterClient")
+	}
 	if o.Prefix == "" {
 		o.Prefix = DefaultPrefix
 	}
@@ -119,6 +123,9 @@ func (q *Queue) call(ctx context.Context, name string, args ...any) (reply []any
 		}
 		err = readable(err)
 		q.trouble.Store(&err)
+		if errors.Is(err, errNoAnswer) {
+			q.store.probe()
+		}
 		kind, again := classify(err)
 		if q.store.scripts.all[name].verb.flag == "no-writes" {
 			kind = ErrUnavailable // nothing can have happened
