@@ -28,8 +28,8 @@ func Config(name string, values ...string) Option {
 }
 
 // AOF turns the append-only file on (appendfsync everysec, unless Config says
-// otherwise), so that data survives Kill and Restart. Without it a restarted
-// server is empty.
+// otherwise), so that data survives Kill and Restart; where the disk is slow, all
+// but up to two seconds of it. Without it a restarted server is empty.
 func AOF() Option { return Config("appendonly", "yes") }
 
 // TCP makes the server listen on a port of 127.0.0.1 in place of a unix socket,

@@ -51,7 +51,7 @@ func TestSettleRefused(t *testing.T) {
 func TestRestarts(t *testing.T) {
 	t.Run("idle", func(t *testing.T) {
 		t.Parallel()
-		r := newRig(t, redistest.AOF())
+		r := newRig(t, redistest.AOF(), redistest.Config("appendfsync", "always"))
 		_, ran := r.start(waybill.WorkerOptions{}, nothing)
 		for n := range 3 {
 			r.send(n)
@@ -68,7 +68,7 @@ func TestRestarts(t *testing.T) {
 	})
 	t.Run("busy", func(t *testing.T) {
 		t.Parallel()
-		r := newRig(t, redistest.AOF())
+		r := newRig(t, redistest.AOF(), redistest.Config("appendfsync", "always"))
 		_, ran := r.start(waybill.WorkerOptions{Concurrency: 20}, nothing)
 		var taken atomic.Int64
 		stop := during(func(int) {
@@ -123,7 +123,7 @@ func TestCutWithoutClose(t *testing.T) {
 func TestAwayForTwoLeases(t *testing.T) {
 	t.Parallel()
 	const jobs, lease = 200, time.Second
-	r := newRig(t, redistest.AOF())
+	r := newRig(t, redistest.AOF(), redistest.Config("appendfsync", "always"))
 	early, late := make(chan struct{}), make(chan struct{})
 	w, ran := r.start(waybill.WorkerOptions{Concurrency: jobs, Lease: lease}, func(ctx context.Context, job *waybill.Job[int]) error {
 		wait := early

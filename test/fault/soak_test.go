@@ -117,7 +117,7 @@ func TestSoak(t *testing.T) {
 		length, err = time.ParseDuration(text)
 		must(t, err)
 	}
-	r := newRig(t, redistest.AOF())
+	r := newRig(t, redistest.AOF(), redistest.Config("appendfsync", "always"))
 	must(t, r.beside.Queue(queue).Set(t.Context(), waybill.QueueSettings{CrashAllowance: ptr(int64(waybill.Unlimited))}))
 	rnd := random(t)
 	var workers [3]*soakProcess

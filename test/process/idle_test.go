@@ -21,7 +21,7 @@ func TestG22_idleThenAway(t *testing.T) {
 		t.Skip("CPU time is read from /proc, which only Linux has")
 	}
 	const idle, away = 10 * time.Second, time.Minute
-	s, dir := newScene(t, redistest.AOF()), t.TempDir()
+	s, dir := newScene(t, redistest.AOF(), redistest.Config("appendfsync", "always")), t.TempDir()
 	w := s.work(append([]string{"--log-level", "info"}, script(dir, "w")...)...)
 	touch(t, dir, "go")
 	until(t, "the worker is there", func() bool { return s.stats().Workers == 1 })
