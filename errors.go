@@ -58,9 +58,12 @@ var (
 	ErrShutdown = runner.ErrShutdown
 )
 
-// ErrUnfinished: Run or DropQueue ended, and not all was in order: handlers did not return after the grace and their
-// jobs were released, or ends of attempts could not be recorded. Leases bring those jobs back.
-var ErrUnfinished = runner.ErrUnfinished
+// Errors of a worker's Run and DropQueue.
+var (
+	// ErrUnfinished: not all was in order at the end. Handlers did not return after the grace and their jobs were
+	// released, or ends of attempts could not be recorded. Leases bring those jobs back.
+	ErrUnfinished = runner.ErrUnfinished
+)
 
 // FullError says how full a queue is. It unwraps to ErrFull.
 type FullError struct {

@@ -26,7 +26,7 @@ const (
 	EventDeaf EventType = "deaf"
 	// EventRedisDown: calls to Redis fail, of any queue. Queue and Err are of the first that failed.
 	EventRedisDown EventType = "redis_down"
-	// EventRedisUp: all calls are answered again. Took is how long Redis was away.
+	// EventRedisUp: all calls are answered again, or the queue whose calls failed was dropped. Took is how long Redis was away.
 	EventRedisUp EventType = "redis_up"
 )
 
@@ -46,7 +46,8 @@ const (
 // Event is something that happened in a worker, for metrics and traces. Which fields it has stands at its type.
 //
 // WorkerOptions.Observe is called with it from many goroutines, and what it takes the worker waits for: it is to be
-// quick, and not to call the worker. Its panics are caught and logged.
+// quick, and not to call the worker. Its panics are caught and logged, and so is
+// runtime.Goexit, as a test's FailNow calls it.
 type Event struct {
 	Type            EventType
 	At              time.Time // of the call, by this process's clock
@@ -56,7 +57,7 @@ type Event struct {
 	Took            time.Duration // of the handler, unless its type says otherwise
 	// Waited is the time from when the job was first due until this attempt began, for first attempts; for later ones 0.
 	Waited time.Duration
-	Err    error // as the handler returned it
+	Err    error // as the handler returned it, or what it or its retry policy panicked with
 	// Recorded: the end stands in Redis. If not, the lease had been lost and the end changed nothing, or Redis did not
 	// answer until the worker had to end.
 	Recorded bool

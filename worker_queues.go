@@ -87,15 +87,20 @@ type RunningAttempt struct {
 	InDoubt bool
 }
 
-// Running gives the attempts that run now, the oldest first. It asks nothing of Redis.
+// Running gives the attempts that run now, the oldest first, also those of handlers that did not return when their queue
+// was dropped or the worker ended. It asks nothing of Redis.
 func (w *Worker) Running() []RunningAttempt {
+	w.mu.Lock()
+	team := w.team
+	w.mu.Unlock()
+	if team == nil {
+		return nil
+	}
 	var out []RunningAttempt
-	for _, s := range w.all() {
-		for _, a := range s.runner.Running() {
-			out = append(out, RunningAttempt{
-				ID: a.ID, Queue: s.name, Kind: a.Kind, Attempt: a.Number, Since: a.Since, Deaf: a.Deaf, InDoubt: a.InDoubt,
-			})
-		}
+	for _, a := range team.Running() {
+		out = append(out, RunningAttempt{
+			ID: a.ID, Queue: a.Queue, Kind: a.Kind, Attempt: a.Number, Since: a.Since, Deaf: a.Deaf, InDoubt: a.InDoubt,
+		})
 	}
 	slices.SortFunc(out, func(a, b RunningAttempt) int { return a.Since.Compare(b.Since) })
 	return out

@@ -153,7 +153,7 @@ func TestWorker_Queues(t *testing.T) {
 	t.Run("a drop waits for the handlers, and goes on where its context ends", func(t *testing.T) {
 		t.Parallel()
 		c := shared(t)
-		w := newWorker(t, c, waybill.WorkerOptions{})
+		w := newWorker(t, c, waybill.WorkerOptions{PollInterval: time.Hour}) // no claim is under way when it turns quiet
 		goOn := make(chan struct{})
 		kind.Handle(w, func(context.Context, *waybill.Job[number]) error {
 			<-goOn
@@ -161,7 +161,7 @@ func TestWorker_Queues(t *testing.T) {
 		})
 		start(t, w)
 		id := send(t, c, "default")
-		await(t, c, "default", id, waybill.StateActive)
+		until(t, "its handler runs", func() bool { return len(w.Running()) == 1 })
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		if err := w.DropQueue(ctx, ""); !errors.Is(err, context.Canceled) {
@@ -169,6 +169,52 @@ func TestWorker_Queues(t *testing.T) {
 		}
 		close(goOn)
 		await(t, c, "default", id, waybill.StateCompleted)
+	})
+	t.Run("a handler that outlasts its dropped queue is seen, holds up no other, and counts when it is back", func(t *testing.T) {
+		t.Parallel()
+		c := shared(t)
+		w := newWorker(t, c, waybill.WorkerOptions{
+			Grace: time.Millisecond, Queues: []waybill.QueueOptions{{Name: "a", Concurrency: 1}, {Name: "b", Concurrency: 1}},
+		})
+		goOn := make(chan struct{})
+		kind.On("a").Handle(w, func(_ context.Context, job *waybill.Job[number]) error {
+			if job.Queue == "a" {
+				<-goOn
+			}
+			return nil
+		})
+		start(t, w)
+		send(t, c, "a")
+		until(t, "its handler runs", func() bool { return len(w.Running()) == 1 })
+		if err := w.DropQueue(t.Context(), "a"); !errors.Is(err, waybill.ErrUnfinished) {
+			t.Errorf("drop: %v", err)
+		}
+		await(t, c, "b", send(t, c, "b"), waybill.StateCompleted)
+		if is := w.Running(); len(is) != 1 || is[0].Queue != "a" {
+			t.Errorf("running: %+v", is)
+		}
+		if err := w.AddQueue(waybill.QueueOptions{Name: "a", Concurrency: 1}); err != nil {
+			t.Fatal(err)
+		}
+		more := send(t, c, "a")
+		await(t, c, "b", send(t, c, "b"), waybill.StateCompleted)
+		if is := w.Running(); len(is) != 1 {
+			t.Errorf("a queue of one slot runs %+v", is)
+		}
+		close(goOn)
+		await(t, c, "a", more, waybill.StateCompleted)
+	})
+	t.Run("a queue with a name that is none ends Run before work begins on any", func(t *testing.T) {
+		t.Parallel()
+		c := shared(t)
+		w := newWorker(t, c, waybill.WorkerOptions{})
+		for _, queue := range []string{"a", "b ad"} {
+			w.HandleFunc("on "+queue, waybill.KindOptions{Queue: queue}, func(context.Context, *waybill.Attempt) ([]byte, error) { return nil, nil })
+		}
+		wantInvalid(t, w.Run(t.Context()), "queue")
+		if names := w.Queues(); len(names) != 0 {
+			t.Errorf("it works off %v", names)
+		}
 	})
 	t.Run("before Run the list is changed", func(t *testing.T) {
 		t.Parallel()
@@ -196,7 +242,7 @@ func TestWorker_Queues(t *testing.T) {
 		})
 		stop := start(t, w)
 		first := send(t, c, "default")
-		await(t, c, "default", first, waybill.StateActive)
+		until(t, "its handler runs", func() bool { return len(w.Running()) == 1 })
 		if is := w.Running(); len(is) != 1 || is[0].ID != first || is[0].Queue != "default" || is[0].Kind != "k" || is[0].Attempt != 1 {
 			t.Errorf("running: %+v", is)
 		}
@@ -212,8 +258,9 @@ func TestWorker_Queues(t *testing.T) {
 			t.Fatal(err)
 		}
 		for queue, id := range map[string]string{"default": second, "more": more} {
-			if info := await(t, c, queue, id, waybill.StateReady); info.Attempt != 0 {
-				t.Errorf("%s: %+v", queue, info)
+			info, err := c.Queue(queue).Get(t.Context(), id)
+			if err != nil || info.State != waybill.StateReady || info.Attempt != 0 {
+				t.Errorf("%s: %+v, %v", queue, info, err)
 			}
 		}
 	})

@@ -1,6 +1,7 @@
 package waybill_test
 
 import (
+	"bytes"
 	"context"
 	"testing"
 	"time"
@@ -103,4 +104,32 @@ func TestWorker_StopsWhileRedisIsFrozen(t *testing.T) {
 	if took := time.Since(began); took > 8*time.Second {
 		t.Errorf("the stop took %s with a grace of half a second", took)
 	}
+}
+
+// One queue's node may be away while others answer.
+func TestWorker_ClaimsOfOneQueueGetNoAnswer(t *testing.T) {
+	t.Parallel()
+	srv := redistest.Start(t)
+	proxy := redistest.NewProxy(t, srv)
+	direct := newClient(t, srv.Client(), "")
+	w := newWorker(t, newClient(t, proxy.Client(), ""), waybill.WorkerOptions{
+		Concurrency: 1, Lease: time.Second, Queues: []waybill.QueueOptions{{Name: "a"}, {Name: "b"}},
+	})
+	kind := waybill.Define[number]("k", waybill.KindOptions{Queue: "b"})
+	kind.Handle(w, func(context.Context, *waybill.Job[number]) error { return nil })
+	proxy.LoseWhere(func(request []byte) bool { return bytes.Contains(request, []byte("{a}:ready")) })
+	start(t, w)
+	for range 20 {
+		e, err := kind.Enqueue(t.Context(), direct, number{1}, waybill.Retention(time.Hour))
+		if err != nil {
+			t.Fatal(err)
+		}
+		await(t, direct, "b", e.ID, waybill.StateCompleted)
+	}
+	proxy.LoseWhere(nil)
+	e, err := kind.On("a").Enqueue(t.Context(), direct, number{1}, waybill.Retention(time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	await(t, direct, "a", e.ID, waybill.StateCompleted)
 }

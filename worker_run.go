@@ -1,6 +1,7 @@
 package waybill
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,7 +19,6 @@ import (
 type served struct {
 	name   string
 	queue  *knownQueue
-	slots  int // the queue's own
 	runner *runner.Runner
 	stop   context.CancelFunc
 	ended  chan struct{}
@@ -70,21 +70,20 @@ func (w *Worker) serve(ctx context.Context, s *served) {
 	unheed := s.heed()
 	s.err = s.runner.Run(ctx)
 	unheed()
-	if w.o.Concurrency == 0 {
-		w.team.Slots().Grow(-s.slots)
-	}
 	w.mu.Lock()
 	delete(w.served, s.name)
 	w.mu.Unlock()
 	close(s.ended)
 }
 
-// heed hears of cancels, so that a handler is told at once. A notice that is lost costs no more than the time until
-// the next renewal.
+// heed hears of cancels, so that a handler is told at once, and of jobs that no bell rings for. A notice that is lost
+// costs no more than the time until the next renewal, or look.
 func (s *served) heed() (stop func()) {
 	return s.queue.Follow(store.ControlChannel, func(line string) {
 		if id, ok := strings.CutPrefix(line, "cancel "); ok {
 			s.runner.Look(id)
+		} else if line == "parked" || line == "resumed" || line == "" { // "": until now notices were missed
+			s.runner.Nudge()
 		}
 	})
 }
@@ -101,12 +100,18 @@ func (w *Worker) start(launch func(*served)) error {
 	if err := w.checkQueues(); err != nil {
 		return err
 	}
+	queues := w.queues()
+	for _, q := range queues { // all names, before work begins on any
+		if _, err := w.client.queue(orDefault(q.Name)); err != nil {
+			return err
+		}
+	}
 	for name, h := range w.kinds {
 		w.kinds[name] = handled{h.o, wrapped(h.handle, w.middleware)}
 	}
 	w.started, w.launch = true, launch
 	w.team = w.newTeam()
-	for _, q := range w.queues() {
+	for _, q := range queues {
 		if err := w.add(q); err != nil {
 			return err
 		}
@@ -141,17 +146,8 @@ func (w *Worker) add(q QueueOptions) error {
 	if err != nil {
 		return err
 	}
-	s := &served{name: known.Name(), queue: known, slots: q.Concurrency, ended: make(chan struct{})}
-	if s.slots == 0 {
-		s.slots = w.o.Concurrency
-	}
-	if s.slots == 0 {
-		s.slots = DefaultConcurrency
-	}
-	if w.o.Concurrency == 0 {
-		w.team.Slots().Grow(s.slots)
-	}
-	s.runner = w.runner(known, s.slots, q.Weight)
+	s := &served{name: known.Name(), queue: known, ended: make(chan struct{})}
+	s.runner = w.runner(known, cmp.Or(q.Concurrency, w.o.Concurrency, DefaultConcurrency), q.Weight)
 	if w.quiet {
 		s.runner.Quiet()
 	}

@@ -367,13 +367,17 @@ func stopDuring(t *testing.T, c *waybill.Client, grace time.Duration, h ends) (w
 	t.Helper()
 	kind := waybill.Define[number]("k", waybill.KindOptions{Retention: time.Hour})
 	w := newWorker(t, c, waybill.WorkerOptions{Grace: grace})
-	kind.Handle(w, h)
+	running := make(chan struct{})
+	kind.Handle(w, func(ctx context.Context, job *waybill.Job[number]) error {
+		close(running)
+		return h(ctx, job)
+	})
 	stop := start(t, w)
 	e, err := kind.Enqueue(t.Context(), c, number{1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	await(t, c, "default", e.ID, waybill.StateActive)
+	<-running
 	err = stop()
 	info, getErr := c.Queue("").Get(t.Context(), e.ID)
 	if getErr != nil {
@@ -432,6 +436,52 @@ func TestWorker_OutlivesRedis(t *testing.T) {
 	}
 	if s := stats(t, c, ""); s.Accepted != 150 || s.Completed != 150 || s.Live() != 0 {
 		t.Errorf("%+v", s)
+	}
+}
+
+func TestWorker_WakesWhoKnowsTheKind(t *testing.T) {
+	t.Parallel()
+	c := shared(t)
+	for i := range 4 { // the bell wakes one of them, perhaps none that knows the kind
+		w := newWorker(t, c, waybill.WorkerOptions{PollInterval: time.Hour})
+		waybill.Define[number](fmt.Sprintf("k%d", i), waybill.KindOptions{}).Handle(w, func(context.Context, *waybill.Job[number]) error { return nil })
+		start(t, w)
+	}
+	for i := range 40 {
+		e, err := waybill.Define[number](fmt.Sprintf("k%d", i%4), waybill.KindOptions{}).Enqueue(t.Context(), c, number{i}, waybill.Retention(time.Hour))
+		if err != nil {
+			t.Fatal(err)
+		}
+		await(t, c, "default", e.ID, waybill.StateCompleted)
+	}
+}
+
+func TestWorker_WakesOnResume(t *testing.T) {
+	t.Parallel()
+	c := shared(t)
+	kind, ran := waybill.Define[number]("k", waybill.KindOptions{}), make(chan struct{})
+	w := newWorker(t, c, waybill.WorkerOptions{PollInterval: time.Hour})
+	kind.Handle(w, func(context.Context, *waybill.Job[number]) error {
+		ran <- struct{}{}
+		return nil
+	})
+	start(t, w)
+	for round := range 5 {
+		if err := c.Queue("").Pause(t.Context(), "me"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := kind.Enqueue(t.Context(), c, number{1}); err != nil {
+			t.Fatal(err)
+		}
+		until(t, "the job waits in the pause", func() bool { return stats(t, c, "").Ready == 1 })
+		if err := c.Queue("").Resume(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case <-ran:
+		case <-time.After(20 * time.Second):
+			t.Fatalf("round %d: nobody was woken", round)
+		}
 	}
 }
 

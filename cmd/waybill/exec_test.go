@@ -123,8 +123,8 @@ func TestG17_numbersAndBytesComeBackExactly(t *testing.T) {
 	}
 	for i, p := range payloads {
 		j := job(t, c, strconv.Itoa(i))
-		if j.State != waybill.StateCompleted || j.Attempt != 2 || string(j.Payload) != p || string(j.Result) != p {
-			t.Errorf("payload %d: %s after %d attempts, %d bytes came back as %d and %d", i, j.State, j.Attempt, len(p),
+		if j.State != waybill.StateCompleted || j.Failures != 1 || string(j.Payload) != p || string(j.Result) != p {
+			t.Errorf("payload %d: %s after %d failures, %d bytes came back as %d and %d", i, j.State, j.Failures, len(p),
 				len(j.Payload), len(j.Result))
 		}
 	}

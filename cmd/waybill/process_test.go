@@ -211,6 +211,20 @@ func TestWork_stop(t *testing.T) {
 			t.Errorf("the later job is %s after %d attempts", j.State, j.Attempt)
 		}
 	})
+	t.Run("TSTP with --until-empty: it stays until the queues are empty", func(t *testing.T) {
+		t.Parallel()
+		s, c := held(t)
+		p, pid := worker(t, s, "", "--until-empty")
+		p.signal(syscall.SIGTSTP)
+		until(t, "it is quiet", func() bool { return strings.Contains(p.stderr(), "quiet: no more claims") })
+		goOn(t, pid)
+		if got := p.status(); got != 0 {
+			t.Errorf("status %d", got)
+		}
+		if j := job(t, c, "id"); j.State != waybill.StateCompleted {
+			t.Errorf("job is %s", j.State)
+		}
+	})
 	t.Run("a killed worker leaves no command behind", func(t *testing.T) {
 		t.Parallel()
 		if runtime.GOOS != "linux" {

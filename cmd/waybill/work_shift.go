@@ -47,22 +47,20 @@ func (s *shift) work(ctx context.Context) error {
 	claims, stop := context.WithCancel(ctx)
 	defer stop()
 	s.stopClaims = stop
-	ended, empty := make(chan error, 1), make(chan struct{})
+	ended := make(chan error, 1)
 	go func() { ended <- s.run(claims) }()
-	go func() {
-		if s.empty != nil && s.empty(claims) {
-			close(empty)
-		}
-	}()
+	look, enough := context.WithCancel(ctx) // also when it is quiet
+	defer enough()
+	empty := s.watch(look)
 	for {
 		select {
 		case err := <-ended:
 			if err != nil || s.told || !s.quiet {
 				return err
 			}
-			return s.stay()
+			return s.stay(empty)
 		case <-empty:
-			empty = nil
+			s.quiet, empty = false, nil // there is nothing to stay for
 			stop()
 		case sig := <-s.signals:
 			if err := s.signal(sig); err != nil {
@@ -76,15 +74,30 @@ func (s *shift) work(ctx context.Context) error {
 	}
 }
 
-// stay waits, when all is done, for the signal that ends a quiet worker: whoever supervises it would
-// start another one, which would claim.
-func (s *shift) stay() error {
-	for sig := range s.signals {
-		if !slices.Contains(quietSignals, sig) {
-			break
+// watch gives a channel that is closed when the queues are empty, if that ends the worker.
+func (s *shift) watch(ctx context.Context) <-chan struct{} {
+	empty := make(chan struct{})
+	go func() {
+		if s.empty != nil && s.empty(ctx) {
+			close(empty)
+		}
+	}()
+	return empty
+}
+
+// stay waits, when all is done, for the signal that ends a quiet worker, or until the queues are empty where that
+// does: whoever supervises it would start another one, which would claim.
+func (s *shift) stay(empty <-chan struct{}) error {
+	for {
+		select {
+		case <-empty:
+			return nil
+		case sig := <-s.signals:
+			if !slices.Contains(quietSignals, sig) {
+				return nil
+			}
 		}
 	}
-	return nil
 }
 
 // signal does what a signal asks for. The error ends the program at once.

@@ -5,15 +5,10 @@ import (
 	"fmt"
 	"sync/atomic"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/waybillhq/waybill/internal/record"
 	"github.com/waybillhq/waybill/internal/store"
 )
-
-// maxNote bounds the note of a progress, in bytes.
-const maxNote = 1 << 10
 
 // Attempt is one claim of a job, as the handler's side sees it.
 type Attempt struct {
@@ -27,7 +22,11 @@ type Attempt struct {
 	damage error     // of the record
 	lost   atomic.Bool
 	deaf   atomic.Bool
-	done   bool // the handler is over, or was given up; guarded by Runner.mu
+	gated  bool // the gate of suspects is this attempt's, until its end is recorded or given up
+	// how long the handler took, and the job waited for it; its goroutine's
+	took, waited time.Duration
+
+	done bool // the handler is over, or was given up; guarded by Runner.mu
 }
 
 func (r *Runner) newAttempt(work context.Context, d store.Delivery, now time.Time) *Attempt {
@@ -72,29 +71,19 @@ func (a *Attempt) Progress(ctx context.Context, percent int, note string) error 
 
 // CheckProgress checks what is told of a progress. Errors: record.ErrInvalid.
 func CheckProgress(percent int, note string) error {
-	switch {
-	case percent < 0 || percent > 100:
+	if percent < 0 || percent > 100 {
 		return &record.InputError{Field: "percent", Why: fmt.Sprintf("is %d: from 0 to 100", percent)}
-	case len(note) > maxNote:
-		return &record.InputError{Field: "note", Why: fmt.Sprintf("is %d bytes: at most %d", len(note), maxNote)}
-	case !utf8.ValidString(note):
-		return &record.InputError{Field: "note", Why: "is not UTF-8"}
 	}
-	for _, c := range note {
-		if !unicode.IsPrint(c) {
-			return &record.InputError{Field: "note", Why: fmt.Sprintf("holds %q: one line of printable characters", c)}
-		}
-	}
-	return nil
+	return record.CheckLine("note", note)
 }
 
 // Running is an attempt whose handler runs, for people to look at.
 type Running struct {
-	ID, Kind string
-	Number   int
-	Since    time.Time
-	Deaf     bool
-	InDoubt  bool
+	Queue, ID, Kind string
+	Number          int
+	Since           time.Time
+	Deaf            bool
+	InDoubt         bool
 }
 
 // Running gives the attempts whose handlers run, those too that were given up.
@@ -103,7 +92,7 @@ func (r *Runner) Running() []Running {
 	var out []Running
 	for _, a := range r.attempts() {
 		out = append(out, Running{
-			ID: a.ID, Kind: a.Rec.Kind, Number: a.Delivery.Attempt, Since: a.came, Deaf: a.deaf.Load(), InDoubt: doubt,
+			Queue: r.o.Name, ID: a.ID, Kind: a.Rec.Kind, Number: a.Delivery.Attempt, Since: a.came, Deaf: a.deaf.Load(), InDoubt: doubt,
 		})
 	}
 	return out

@@ -46,6 +46,7 @@ type vigil struct {
 	looked bool             // the timer has fired before
 	give   <-chan time.Time // when the bell's token in hand is given back; nil: none is
 	look   *time.Timer
+	until  time.Time // when the next look is to be, once there is a slot for it
 }
 
 // await returns when it is time for the next claim, and what that may bring: at once where there may be more and a
@@ -53,7 +54,10 @@ type vigil struct {
 // where no more claims are to be made.
 func (r *Runner) await(ctx context.Context, o round) (Grant, bool) {
 	v := &vigil{r: r, deaf: o.paused || o.hunger > Sated, full: r.seat.Free() <= 0}
-	if v.full || o.after == 0 {
+	switch v.until = time.Now().Add(o.after); {
+	case o.after == 0:
+		o.after, v.until = heartbeat, v.until.Add(r.team.pollTime())
+	case v.full:
 		o.after = heartbeat
 	}
 	v.look = time.NewTimer(o.after)
@@ -81,6 +85,8 @@ func (r *Runner) await(ctx context.Context, o round) (Grant, bool) {
 			v.giveBack(ctx)
 		case <-v.look.C:
 			v.due()
+		case <-r.nudged:
+			r.seat.Ask(Probe)
 		case <-r.freed:
 			v.freed()
 		}
@@ -112,11 +118,11 @@ func (v *vigil) due() {
 	v.look.Reset(heartbeat)
 }
 
-// freed sets the timer, which was that of a runner without slots.
+// freed sets the timer, which was that of a runner without slots: something may be due sooner.
 func (v *vigil) freed() {
 	if v.full {
 		v.full = false
-		v.look.Reset(v.r.team.pollTime())
+		v.look.Reset(max(0, time.Until(v.until)))
 	}
 }
 

@@ -26,9 +26,15 @@ const putOff = time.Second
 type lastClaim struct {
 	number  int64
 	grant   Grant
-	open    bool // no answer came, and it may have happened: the same claim is sent again
-	suspect bool // it may bring a suspect: the gate is ours
+	open    bool      // no answer came, and it may have happened: the same claim is sent again
+	suspect bool      // it may bring a suspect: the gate is ours
+	sent    time.Time // the first time
+	// forsaken: it stayed open so long that others use its slots by now. What it brings is given back.
+	forsaken bool
 }
+
+// mostOpen is how long an open claim keeps its slots; no longer than a lease, after which its jobs are others'.
+const mostOpen = 10 * time.Second
 
 // claimLoop asks for jobs until ctx ends or the runner is to be quiet.
 func (r *Runner) claimLoop(ctx, calls, work context.Context) {
@@ -43,13 +49,14 @@ func (r *Runner) claimLoop(ctx, calls, work context.Context) {
 			return
 		}
 		if r.last.open {
+			r.forsake()
 			o.hunger = Resend
 		}
 		grant, ok := r.await(ctx, o)
 		if !ok {
 			return
 		}
-		if r.unsure() { // meanwhile
+		if r.isQuiet() || r.unsure() { // meanwhile
 			r.seat.Unanswered(r.last.open)
 			continue
 		}
@@ -82,17 +89,27 @@ func (r *Runner) unsure() bool { return r.doubt() || r.overslept() }
 // claim that is given up would leave jobs leased to nobody.
 func (r *Runner) claim(calls, work context.Context, grant Grant) (store.Claimed, error) {
 	if !r.last.open {
-		r.last.number++
-		r.last.grant = grant
-		r.last.suspect = grant.Slots > 0 && r.team.suspects.enter()
+		r.last = lastClaim{number: r.last.number + 1, grant: grant, sent: time.Now()}
+		r.last.suspect = grant.Slots > 0 && !grant.Careful && r.team.suspects.enter(r)
 	}
+	r.keepCancels()
+	defer r.lookAtCancelled()
+	began, wall := time.Now(), time.Now().UnixNano()
 	got, err := r.sendClaim(calls)
 	if err != nil {
 		r.seat.Unanswered(r.last.open)
 		return got, err
 	}
+	if long := r.o.Lease * 2 / 3; time.Since(began) > long || time.Duration(time.Now().UnixNano()-wall) > long {
+		got.Jobs = r.still(calls, got.Jobs)
+	}
 	if got.Newer > 0 {
 		r.log.Warn("jobs of a newer record format were met and left alone: update this worker", slog.Int64(keyJobs, got.Newer))
+	}
+	if r.last.forsaken {
+		r.seat.Claimed(nil, left(got, 0), got.Again)
+		r.giveBack(work, got)
+		return got, nil
 	}
 	r.take(work, got)
 	if got.Again && len(got.Jobs) > 0 { // their leases began when the lost answer was made
@@ -104,19 +121,65 @@ func (r *Runner) claim(calls, work context.Context, grant Grant) (store.Claimed,
 
 // take starts what a claim brought.
 func (r *Runner) take(work context.Context, got store.Claimed) {
-	attempts, kinds := make([]*Attempt, len(got.Jobs)), make([]string, len(got.Jobs))
-	now, suspect := time.Now(), false
-	for i, d := range got.Jobs {
-		attempts[i] = r.newAttempt(work, d, now)
-		kinds[i] = attempts[i].Rec.Kind
-		suspect = suspect || d.Crashes > 1
+	attempts := r.brought(work, got)
+	kinds := make([]string, len(attempts))
+	for i, a := range attempts {
+		kinds[i] = a.Rec.Kind
 	}
-	if r.last.suspect && !suspect {
-		r.team.suspects.leave()
-	}
-	r.last.suspect = false
 	r.seat.Claimed(kinds, left(got, r.last.grant.Slots), got.Parked > 0 || got.Again)
 	r.start(attempts)
+}
+
+// still gives those of the jobs of a claim whose leases have not run out before its answer was read: this process, or
+// its machine, stood still. Where nobody can tell they are begun.
+func (r *Runner) still(calls context.Context, jobs []store.Delivery) []store.Delivery {
+	if len(jobs) == 0 {
+		return nil
+	}
+	members := make([]string, len(jobs))
+	for i, d := range jobs {
+		members[i] = d.Member()
+	}
+	said, err := r.o.Queue.Renew(calls, r.o.Lease, members)
+	r.called("renew", err)
+	out := jobs[:0]
+	for i, d := range jobs {
+		if said[i] != store.Lost {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// brought makes the attempts of a claim's answer. The gate passes to the suspect among them, or is left.
+func (r *Runner) brought(work context.Context, got store.Claimed) []*Attempt {
+	out, now := make([]*Attempt, len(got.Jobs)), time.Now()
+	for i, d := range got.Jobs {
+		out[i] = r.newAttempt(work, d, now)
+		if d.Crashes > 1 && r.last.suspect {
+			out[i].gated, r.last.suspect = true, false
+		}
+	}
+	r.leaveGate()
+	return out
+}
+
+// leaveGate opens the gate where the last claim holds it.
+func (r *Runner) leaveGate() {
+	if r.last.suspect {
+		r.last.suspect = false
+		r.team.suspects.leave()
+	}
+}
+
+// forsake lets others have what a claim reserved that stays open for long: its slots, its room, the gate.
+func (r *Runner) forsake() {
+	if !r.last.open || r.last.forsaken || time.Since(r.last.sent) < min(mostOpen, r.o.Lease) {
+		return
+	}
+	r.last.forsaken, r.last.grant = true, Grant{}
+	r.leaveGate()
+	r.seat.Forsake()
 }
 
 // left tells whether jobs were left for want of slots. What is parked may be of kinds that this worker does not know,
@@ -134,9 +197,8 @@ func (r *Runner) sendClaim(ctx context.Context) (store.Claimed, error) {
 	})
 	r.called("claim", err)
 	r.last.open = err != nil && (r.last.open || !errors.Is(err, store.ErrUnavailable))
-	if err != nil && !r.last.open && r.last.suspect {
-		r.last.suspect = false
-		r.team.suspects.leave()
+	if err != nil && !r.last.open {
+		r.leaveGate()
 	}
 	return got, err
 }
@@ -156,6 +218,7 @@ func (r *Runner) overslept() bool {
 func (r *Runner) settleDoubt(ctx context.Context) bool {
 	r.seat.Rest()
 	for fails := 0; ctx.Err() == nil; fails++ {
+		r.forsake()
 		if !r.settled(ctx) {
 			return false
 		}
@@ -174,11 +237,17 @@ func (r *Runner) settled(ctx context.Context) bool {
 		r.settler.Wait()
 		close(done)
 	}()
-	select {
-	case <-done:
-		return true
-	case <-ctx.Done():
-		return false
+	long := time.NewTimer(min(mostOpen, r.o.Lease))
+	defer long.Stop()
+	for {
+		select {
+		case <-done:
+			return true
+		case <-ctx.Done():
+			return false
+		case <-long.C:
+			r.forsake()
+		}
 	}
 }
 

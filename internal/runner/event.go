@@ -33,20 +33,28 @@ type Event struct {
 	Recorded        bool
 }
 
-// observer calls the user's function, whose panics are not the worker's.
+// observer calls the user's function. Neither its panics are the worker's nor a Goexit, as a test's FailNow is one: so
+// it is called in a goroutine of its own.
 type observer struct {
-	call     func(Event)
-	log      *slog.Logger
-	panicked atomic.Bool
+	call   func(Event)
+	log    *slog.Logger
+	failed atomic.Bool
 }
 
 func (o *observer) tell(e Event) {
-	defer func() {
-		if p := recover(); p != nil && o.panicked.CompareAndSwap(false, true) {
-			o.log.Error("observer panicked; further panics are not told", slog.Any(keyError, p))
-		}
+	done := make(chan struct{})
+	go func() {
+		returned := false
+		defer close(done)
+		defer func() {
+			if p := recover(); !returned && o.failed.CompareAndSwap(false, true) {
+				o.log.Error("observer panicked or ended its goroutine; that is not told again", slog.Any(keyError, p))
+			}
+		}()
+		o.call(e)
+		returned = true
 	}()
-	o.call(e)
+	<-done
 }
 
 // tell gives an event of an attempt to the observer, if there is one.
@@ -59,8 +67,8 @@ func (a *Attempt) tell(e Event) {
 	r.team.notify(e)
 }
 
-// waited is the time from when the job was first due until its first attempt began; 0 for later attempts.
-func (a *Attempt) waited() time.Duration {
+// wait is the time from when the job was first due until its first attempt began; 0 for later attempts.
+func (a *Attempt) wait() time.Duration {
 	if a.Delivery.Attempt > 1 || a.damage != nil {
 		return 0
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -268,6 +269,31 @@ func TestRunner_Look(t *testing.T) {
 	})
 }
 
+func TestRunner_LookBeforeTheClaimIsAnswered(t *testing.T) {
+	q := &fakeQueue{}
+	var cause error
+	onStage(t, q, func(ctx context.Context, _ *runner.Attempt) error {
+		<-ctx.Done()
+		cause = context.Cause(ctx)
+		return cause
+	}, func(s *stage) {
+		later(time.Second)
+		q.mu.Lock()
+		q.jobs = []store.Delivery{delivery(1, 0)}
+		q.during = func(call string) {
+			if call == "claim" {
+				q.say("j1", store.CancelledNow)
+				s.r.Look("j1")
+				s.r.Look("another's")
+			}
+		}
+		q.mu.Unlock()
+		if later(time.Second); !errors.Is(cause, runner.ErrCancelled) {
+			s.Errorf("a cancel that was told while the claim was under way was not heard: %v", q.seen())
+		}
+	})
+}
+
 func TestAttempt_Progress(t *testing.T) {
 	try := func(t *testing.T, verdict store.Verdict, percent int, note string) (q *fakeQueue, cause, err error) {
 		t.Helper()
@@ -315,6 +341,15 @@ func TestAttempt_Progress(t *testing.T) {
 	}
 }
 
+// brokenLog panics at each line.
+type brokenLog struct{ slog.Handler }
+
+func (brokenLog) Enabled(context.Context, slog.Level) bool { return true }
+
+func (brokenLog) Handle(context.Context, slog.Record) error { panic("log") }
+
+func (b brokenLog) WithAttrs([]slog.Attr) slog.Handler { return b }
+
 func TestRunner_Events(t *testing.T) {
 	t.Run("an attempt's begin and end are told, with what Redis said", func(t *testing.T) {
 		boom := errors.New("boom")
@@ -344,6 +379,72 @@ func TestRunner_Events(t *testing.T) {
 			later(time.Second)
 			if err := stop(); err != nil || q.count("settled ack") != 2 || strings.Count(log.String(), "observer panicked") != 1 {
 				t.Errorf("%v, %v, %s", err, q.seen(), log.String())
+			}
+		})
+	})
+	t.Run("an observer that ends its goroutine harms nothing either", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			q := &fakeQueue{jobs: []store.Delivery{delivery(1, 0), delivery(2, 0)}}
+			_, stop := run(t, runner.NewTeam(runner.TeamOptions{
+				Slots: runner.SlotsOptions{Total: 1}, Listener: q, Observe: func(runner.Event) { runtime.Goexit() },
+			}), options("q", q, 1))
+			later(time.Second)
+			if err := stop(); err != nil || q.count("settled ack") != 2 {
+				t.Errorf("%v, %v", err, q.seen())
+			}
+		})
+	})
+	t.Run("a handler or a policy that fails itself is told and logged as what it is", func(t *testing.T) {
+		for name, h := range map[string]func(context.Context, *runner.Attempt) error{
+			"goexit": func(context.Context, *runner.Attempt) error {
+				pass(2 * time.Second)
+				runtime.Goexit()
+				return nil
+			},
+			"error": func(context.Context, *runner.Attempt) error {
+				pass(2 * time.Second)
+				var e *typedError
+				return e
+			},
+		} {
+			q := &fakeQueue{jobs: []store.Delivery{delivery(1, 0)}}
+			onStage(t, q, h, func(s *stage) {
+				later(5 * time.Second)
+				got := s.told(runner.Ended)
+				if len(got) != 1 || got[0].Err == nil || got[0].Took != 2*time.Second || s.logged("attempt ended") != 1 {
+					s.Errorf("%s: %+v\n%s", name, got, s.log.String())
+				}
+			})
+		}
+	})
+	t.Run("a log that panics costs no end", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			q := &fakeQueue{jobs: []store.Delivery{delivery(1, 0)}}
+			o := options("q", q, 1)
+			o.Handle = func(context.Context, *runner.Attempt) ([]byte, error) { return nil, errors.New("oh") }
+			_, stop := run(t, runner.NewTeam(runner.TeamOptions{
+				Slots: runner.SlotsOptions{Total: 1}, Listener: q, Log: slog.New(brokenLog{slog.DiscardHandler}),
+			}), o)
+			later(time.Second)
+			if err := stop(); err != nil || q.count("settled retry") != 1 {
+				t.Errorf("%v, %v", err, q.seen())
+			}
+		})
+	})
+	t.Run("after the end nothing is told of the lease", func(t *testing.T) {
+		q := &fakeQueue{jobs: []store.Delivery{delivery(1, 0)}}
+		var kept *runner.Attempt
+		onStage(t, q, func(_ context.Context, a *runner.Attempt) error {
+			kept = a
+			return nil
+		}, func(s *stage) {
+			later(time.Second)
+			q.say("j1", store.Lost)
+			if err := kept.Check(s.Context()); !errors.Is(err, runner.ErrLeaseLost) {
+				s.Errorf("check: %v", err)
+			}
+			if n := len(s.told(runner.LeaseLost)); n != 0 || s.logged("lease lost") != 0 {
+				s.Errorf("told %d times\n%s", n, s.log.String())
 			}
 		})
 	})

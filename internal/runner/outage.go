@@ -86,9 +86,13 @@ func (l *line) answered(call string) {
 	away, last := time.Since(o.since), l.quiet()
 	o.mu.Unlock()
 	if last {
-		o.log.Info("redis available again", slog.Duration(keyAway, away))
-		o.tell(Event{Type: RedisUp, Took: away})
+		o.up(away)
 	}
+}
+
+func (o *outage) up(away time.Duration) {
+	o.log.Info("redis available again", slog.Duration(keyAway, away))
+	o.tell(Event{Type: RedisUp, Took: away})
 }
 
 // quiet notes that no call fails any more; true where it was the last line. The caller holds the lock.
@@ -101,12 +105,16 @@ func (l *line) quiet() bool {
 	return l.o.lines == 0
 }
 
-// end forgets the line, without a word: nobody asks any more.
-func (l *line) end() {
-	l.o.mu.Lock()
-	defer l.o.mu.Unlock()
+// end forgets the line. Where others go on, whose calls are answered, that is told.
+func (l *line) end(goesOn bool) {
+	o := l.o
+	o.mu.Lock()
 	clear(l.calls)
-	l.quiet()
+	away, last := time.Since(o.since), l.quiet()
+	o.mu.Unlock()
+	if last && goesOn {
+		o.up(away)
+	}
 }
 
 // fails tells whether the last try of a call failed.

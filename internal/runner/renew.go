@@ -11,6 +11,9 @@ import (
 // deafAfter is how long a handler may go on after its context ended before it counts as deaf.
 const deafAfter = 5 * time.Second
 
+// mostCancels bounds the IDs that are kept for a claim under way; the next renewal tells of the others.
+const mostCancels = 1000
+
 // renewLoop renews all leases at a third of their length, sooner again after a failure.
 func (r *Runner) renewLoop(ctx context.Context, stop <-chan struct{}) {
 	every := r.o.Lease / 3
@@ -73,7 +76,9 @@ func (r *Runner) told(a *Attempt, v store.Verdict) error {
 	switch v {
 	case store.Lost:
 		a.ctx.end(ErrLeaseLost)
-		r.lost(a)
+		if r.of(a.member) == a { // else its end says what there is to say
+			r.lost(a)
+		}
 		return ErrLeaseLost
 	case store.CancelledNow:
 		a.ctx.end(ErrCancelled)
@@ -94,8 +99,40 @@ func (r *Runner) lost(a *Attempt) {
 func (r *Runner) Look(id string) {
 	r.mu.Lock()
 	a := r.running[id]
+	if a == nil && r.under && len(r.cancels) < mostCancels {
+		if r.cancels == nil {
+			r.cancels = map[string]struct{}{}
+		}
+		r.cancels[id] = struct{}{}
+	}
 	r.mu.Unlock()
 	if a != nil {
+		r.looks.Add(a)
+	}
+}
+
+// keepCancels keeps what Look is told of jobs that are not here, since the claim that begins may bring them.
+func (r *Runner) keepCancels() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.under = true
+}
+
+// lookAtCancelled looks at the jobs of which Look was told before their claim was answered.
+func (r *Runner) lookAtCancelled() {
+	if r.last.open {
+		return
+	}
+	r.mu.Lock()
+	var came []*Attempt
+	for id := range r.cancels {
+		if a := r.running[id]; a != nil {
+			came = append(came, a)
+		}
+	}
+	r.under, r.cancels = false, nil
+	r.mu.Unlock()
+	for _, a := range came {
 		r.looks.Add(a)
 	}
 }

@@ -48,16 +48,24 @@ func (r *Runner) start(attempts []*Attempt) {
 func (r *Runner) work(a *Attempt) {
 	defer r.all.Done()
 	var end ending
-	returned := false
+	failed := errGoexit // unless it returns
 	defer func() {
-		if !returned {
-			end = r.ending(a, nil, &Steer{End: Retry, Delay: lameDelay, Err: errGoexit})
+		if failed != nil {
+			end = r.lame(a, failed)
 		}
 		a.ctx.end(context.Canceled)
 		r.hand(a, end)
 	}()
-	end = r.run(a)
-	returned = true
+	end, failed = r.run(a)
+}
+
+// lame is the end of an attempt whose handler ended its goroutine, or whose error or retry policy panicked.
+func (r *Runner) lame(a *Attempt, failed error) (end ending) {
+	end = r.ending(a, nil, &Steer{End: Retry, Delay: lameDelay, Err: failed})
+	end.took, end.waited, end.err = a.took, a.waited, failed
+	defer func() { _ = recover() }() // the log is the user's code too
+	r.logEnd(end)
+	return end
 }
 
 // lameDelay is the wait after an attempt whose error or retry policy could not be asked.
@@ -68,7 +76,7 @@ var errGoexit = errors.New("handler called runtime.Goexit")
 
 // hand gives an attempt's end to be recorded.
 func (r *Runner) hand(a *Attempt, end ending) {
-	first := r.over(a)
+	first := r.returned(a)
 	if first {
 		r.ability(end)
 		r.settler.Add(end)
@@ -84,28 +92,34 @@ func (r *Runner) hand(a *Attempt, end ending) {
 
 // run is one attempt, from record to ending. The handler's error and the retry policy are the user's code
 // too: a panic in them is a failure of the attempt, not the end of the process.
-func (r *Runner) run(a *Attempt) (end ending) {
+func (r *Runner) run(a *Attempt) (end ending, failed error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err := &panicError{value: p, stack: debug.Stack()}
-			end = r.ending(a, nil, &Steer{End: Retry, Delay: lameDelay, Err: err})
+			failed = &panicError{value: p, stack: debug.Stack()}
 		}
 	}()
 	if a.damage != nil {
-		return r.ending(a, nil, &Steer{End: Dead, Err: a.damage})
+		end = r.ending(a, nil, &Steer{End: Dead, Err: a.damage})
+		end.err = a.damage
+	} else {
+		result, err := r.handle(a)
+		end = r.ending(a, result, err)
+		end.took, end.waited, end.err = a.took, a.waited, err
 	}
+	r.logEnd(end)
+	return end, nil
+}
+
+// handle calls the handler and takes the time.
+func (r *Runner) handle(a *Attempt) ([]byte, error) {
 	began := time.Now()
 	a.ctx.limit(began, r.o.Policy(a.Rec.Kind).Timeout)
-	var waited time.Duration
 	if r.team.notify != nil {
-		waited = a.waited()
-		a.tell(Event{Type: Started, Waited: waited})
+		a.waited = a.wait()
+		a.tell(Event{Type: Started, Waited: a.waited})
 	}
-	result, err := r.protect(a)
-	end = r.ending(a, result, err)
-	end.took, end.waited, end.err = time.Since(began), waited, err
-	r.logEnd(end)
-	return end
+	defer func() { a.took = time.Since(began) }()
+	return r.protect(a)
 }
 
 // logEnd tells how an attempt ended: at debug where all is as it should be, else so that it is seen.
@@ -148,8 +162,8 @@ type panicError struct {
 
 func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
 
-// over notes that an attempt's handler returned; false where it was given up before.
-func (r *Runner) over(a *Attempt) bool {
+// returned notes that an attempt's handler returned; false where it was given up before.
+func (r *Runner) returned(a *Attempt) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	first := !a.done

@@ -74,7 +74,9 @@ type Runner struct {
 	looks    *batch.Batcher[*Attempt]
 	calls    atomic.Value  // context.Context of calls to Redis, once it runs
 	freed    chan struct{} // a slot became free
+	nudged   chan struct{} // a look may bring something
 	stopping chan struct{} // closed when ctx ended: no more claims
+	stopped  atomic.Int64  // when, in ns since the runner began
 	quiet    chan struct{} // closed when no more claims are wished
 	quietly  sync.Once
 	givenUp  chan struct{} // closed when ends are no longer sent again
@@ -90,6 +92,8 @@ type Runner struct {
 	mu      sync.Mutex
 	held    map[string]*Attempt // by lease member, until their end is recorded
 	running map[string]*Attempt // by ID, until the handler returns
+	under   bool                // a claim is under way, or open
+	cancels map[string]struct{} // IDs told since, that no attempt here had: the claim may bring them
 	closed  bool                // what a claim still brings is released
 	all     sync.WaitGroup      // handlers
 }
@@ -99,6 +103,14 @@ func (r *Runner) Worker() string { return r.worker }
 
 // Quiet lets the runner claim nothing more; the rest goes on until Run's context ends.
 func (r *Runner) Quiet() { r.quietly.Do(func() { close(r.quiet) }) }
+
+// Nudge makes the runner look once, as soon as it has a free slot: jobs may have come that no bell was rung for.
+func (r *Runner) Nudge() {
+	select {
+	case r.nudged <- struct{}{}:
+	default:
+	}
+}
 
 // Run claims and runs jobs until ctx ends. Then it waits for the handlers, cancels those that
 // outlast the grace, settles or releases every job, and returns. An error says that handlers
@@ -118,9 +130,7 @@ func (r *Runner) Run(ctx context.Context) error {
 	renewing.Go(func() { r.renewLoop(calls, stopRenewing) })
 	claiming.Go(func() {
 		r.claimLoop(ctx, calls, work)
-		r.returnOpenClaim(calls)
-		<-ctx.Done()
-		r.returnOpenClaim(calls)
+		r.returnOpenClaim(ctx, calls)
 	})
 	<-ctx.Done()
 	err := r.stop(work, claiming.Wait)

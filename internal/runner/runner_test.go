@@ -31,18 +31,28 @@ type fakeQueue struct {
 	rings  int
 	lost   map[string]store.Verdict // what renew and progress say of a job, by ID; else it is held
 	frozen bool                     // calls wait until their context ends
+	slow   time.Duration            // how long a call takes that fails
+	during func(call string)        // while a call is under way
+	next   time.Time                // what claims say of it
 }
 
 // sent notes a call and what it is about, and waits where the queue is frozen.
 func (q *fakeQueue) sent(ctx context.Context, call string) error {
 	q.mu.Lock()
-	frozen := q.frozen
+	frozen, during := q.frozen, q.during
 	q.mu.Unlock()
 	if frozen {
 		<-ctx.Done()
 		return ctx.Err()
 	}
-	return q.note(call)
+	if during != nil {
+		during(call)
+	}
+	err := q.note(call)
+	if err != nil {
+		pass(q.slow)
+	}
+	return err
 }
 
 func (q *fakeQueue) note(call string) error {
@@ -62,12 +72,19 @@ func (q *fakeQueue) Claim(ctx context.Context, c store.Claim) (store.Claimed, er
 	defer q.mu.Unlock()
 	again := len(q.claims) > 0 && q.claims[len(q.claims)-1].Number == c.Number
 	q.claims = append(q.claims, c)
-	out := store.Claimed{Now: time.Now()}
+	out := store.Claimed{Now: time.Now(), Next: q.next}
+	if !q.next.After(out.Now) {
+		out.Next = time.Time{}
+	}
 	if again {
 		out.Jobs = q.taken
 	} else if len(q.jobs) > 0 && c.Most > 0 && (q.jobs[0].Crashes < 2 || c.Suspect) {
 		out.Jobs, q.jobs = q.jobs[:1], q.jobs[1:]
-		out.Left = int64(len(q.jobs))
+		for _, d := range q.jobs {
+			if d.Crashes < 2 { // no claim tells how many suspects there are
+				out.Left++
+			}
+		}
 	}
 	if err != nil {
 		if q.taken = out.Jobs; !q.kept && len(out.Jobs) > 0 {
@@ -423,5 +440,63 @@ func TestRunner_StopsInItsTime(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+func TestRunner_DueWhileFull(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := &fakeQueue{jobs: []store.Delivery{delivery(1, 0)}, next: time.Now().Add(time.Second)}
+		o := options("q", q, 1)
+		o.Handle = func(ctx context.Context, a *runner.Attempt) ([]byte, error) {
+			return nil, after(300*time.Millisecond)(ctx, a)
+		}
+		_, stop := run(t, runner.NewTeam(runner.TeamOptions{Slots: runner.SlotsOptions{Total: 1}, Listener: q, Poll: time.Hour}), o)
+		later(100 * time.Millisecond)
+		q.mu.Lock()
+		q.jobs = []store.Delivery{delivery(2, 0)}
+		q.mu.Unlock()
+		if later(1300 * time.Millisecond); q.count("settled ack") != 2 {
+			t.Errorf("what came due after the slot was free has not run: %v", q.seen())
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestRunner_Nudge(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := &fakeQueue{}
+		o := options("q", q, 1)
+		runners, stop := run(t, runner.NewTeam(runner.TeamOptions{Slots: runner.SlotsOptions{Total: 1}, Listener: newBells(), Poll: time.Hour}), o)
+		later(2 * time.Second)
+		before := q.count("claim")
+		for range 3 {
+			runners[0].Nudge()
+		}
+		synctest.Wait()
+		if n := q.count("claim") - before; n < 1 || n > 3 {
+			t.Errorf("%d looks", n)
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestRunner_LateClaimAnswer(t *testing.T) {
+	q := &fakeQueue{jobs: []store.Delivery{delivery(1, 0), delivery(2, 0)}, lost: map[string]store.Verdict{"j1": store.Lost}}
+	q.during = func(call string) {
+		if call == "claim" && q.count("claim") == 0 {
+			pass(25 * time.Second)
+		}
+	}
+	var ran []string
+	bubble(t, q, 1, func(_ context.Context, a *runner.Attempt) error {
+		ran = append(ran, a.ID)
+		return nil
+	}, func() { pass(40 * time.Second) })
+	if !slices.Equal(ran, []string{"j2"}) {
+		t.Errorf("ran %v: the lease of j1 was another's when the answer was read", ran)
 	}
 }

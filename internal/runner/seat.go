@@ -6,6 +6,8 @@ import "slices"
 type Grant struct {
 	Slots int            // jobs; 0 = upkeep only
 	Room  map[string]int // of the kinds with a bound of their own: jobs of the kind
+	// Careful: an earlier claim stayed open for long, and since then none was answered.
+	Careful bool
 }
 
 // short gives the kinds of which the claim may take fewer than it has slots, as a claim names them.
@@ -36,7 +38,10 @@ const (
 // Unanswered; Done is called from any.
 type Seat struct {
 	slots  *Slots
-	left   int // of the queue's own slots
+	name   string
+	limit  int // the queue's own slots
+	left   int // of them
+	used   int // attempts that have one
 	stride int64
 	turn   int64
 	called chan struct{}
@@ -47,6 +52,9 @@ type Seat struct {
 	asked  int64           // when, among all asked
 	short  map[string]bool // kinds of which jobs may have been set aside for want of room
 	grant  Grant
+	// careful: claims may stay open for long, so they take a slot at a time.
+	careful bool
+	gone    bool // it left
 }
 
 // Wait begins to wait for a call: at once or as soon as there are slots where the seat has a reason to claim.
@@ -109,7 +117,9 @@ func (a *Seat) Take() (Grant, bool) {
 		}
 	}
 	a.state = claiming
-	return a.grant, true
+	g := a.grant
+	g.Careful = a.careful
+	return g, true
 }
 
 // Claimed ends a claim that brought jobs of the given kinds. more: jobs were left, which Wait(Hungry) will ask for.
@@ -130,6 +140,8 @@ func (a *Seat) Claimed(kinds []string, more, parked bool) {
 			a.lacked(kind, parked && used >= n)
 		}
 	}
+	a.careful = a.careful && a.grant.Slots == 0
+	a.used += len(kinds)
 	a.giveBack(a.grant.Slots - len(kinds))
 	a.hunger = Sated
 	if more {
@@ -156,6 +168,16 @@ func (a *Seat) Unanswered(keep bool) {
 	}
 	a.hunger = Sated
 	a.end()
+}
+
+// Forsake gives back, between two rounds, what an unanswered claim kept reserved. It can be sent again, with Resend, but
+// there is no slot for what it brings. Until a claim is answered the seat then takes a slot at a time.
+func (a *Seat) Forsake() {
+	a.slots.mu.Lock()
+	defer a.slots.mu.Unlock()
+	a.giveBackAll()
+	a.careful = true
+	a.slots.dispatch()
 }
 
 // Withdraw ends the wait and gives back what a call reserved.
@@ -190,20 +212,47 @@ func (a *Seat) Done(kind string) {
 	s := a.slots
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.free++
-	a.left++
+	if a.used--; a.gone {
+		s.unstick(a.name)
+	} else {
+		s.free++
+		a.left++
+	}
 	if _, limited := s.room[kind]; limited {
 		s.room[kind]++
 	}
 	s.dispatch()
 }
 
-// Leave takes the seat away. Attempts that still run keep their slots until Done.
+// unstick frees a slot that a seat left in use: for the seat that has the name now, if there is one. The caller holds
+// the lock.
+func (s *Slots) unstick(name string) {
+	if s.stuck[name]--; s.stuck[name] == 0 {
+		delete(s.stuck, name)
+	}
+	for _, a := range s.seats {
+		if a.name == name {
+			a.left++
+		}
+	}
+	if !s.summed {
+		s.free++
+	}
+}
+
+// Leave takes the seat away, with its own slots where it brought them. Attempts that still run keep theirs until Done.
 func (a *Seat) Leave() {
 	s := a.slots
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	a.giveBackAll()
+	a.gone = true
+	if a.used > 0 {
+		s.stuck[a.name] += a.used
+	}
+	if s.summed {
+		s.free -= a.limit - a.used
+	}
 	s.seats = slices.DeleteFunc(s.seats, func(other *Seat) bool { return other == a })
 	s.dispatch()
 }
@@ -241,6 +290,9 @@ func (a *Seat) demand() int {
 		n = min(n, a.roomCame())
 	case a.hunger < Hungry && len(s.seats) > 1: // it may bring nothing: others shall not wait for that
 		n = min(n, max(1, s.free/4))
+	}
+	if a.careful {
+		n = min(n, 1-a.grant.Slots)
 	}
 	if s.bounded {
 		n = min(n, s.allRoom())

@@ -170,17 +170,22 @@ func (r *Runner) answered(ends []ending, said []store.Verdict) []ending {
 	return rest
 }
 
-// recorded tells what Redis said of an end. Only now may another suspect come: it could end the process, and the
-// first would have crashed once more.
+// recorded tells what Redis said of an end.
 func (r *Runner) recorded(e ending, said store.Verdict) {
-	if e.a.Crashes > 1 {
-		r.team.suspects.leave()
-	}
 	if said == store.Stale || said == store.Gone {
 		r.log.Warn("stale: the attempt's end changes nothing", e.a.attrs(endAttr(e.s.End), slog.String(keyAnswer, string(said)))...)
 		if e.a.lost.CompareAndSwap(false, true) {
 			e.a.tell(Event{Type: LeaseLost})
 		}
+	}
+	r.over(e, said)
+}
+
+// over is the last of every attempt: its end is recorded, or given up where Redis said nothing. Only now may another
+// suspect come: it could end the process, and the first would have crashed once more.
+func (r *Runner) over(e ending, said store.Verdict) {
+	if e.a.gated {
+		r.team.suspects.passed(r)
 	}
 	e.tellEnded(said)
 }

@@ -24,7 +24,7 @@ const (
 
 // SlotsOptions of Slots.
 type SlotsOptions struct {
-	Total   int            // attempts at a time, over all seats
+	Total   int            // attempts at a time, over all seats; 0 = the sum of the seats' own bounds
 	Claims  int            // claims under way at a time; 0 = 8
 	Strict  bool           // seats are served in the order in which they joined; else by weight
 	Limits  map[string]int // attempts at a time of a kind; nil = no kind has a bound of its own
@@ -36,15 +36,17 @@ type SlotsOptions struct {
 // overrun whatever many claims bring at once. It only counts: no time, no call. It is safe for concurrent use.
 type Slots struct {
 	mu      sync.Mutex
-	free    int            // slots that neither handlers nor claims have; below zero after it shrank
+	free    int            // slots that neither handlers nor claims have
 	room    map[string]int // of the kinds with a bound: attempts that may still begin
 	claims  int            // that may still begin
+	summed  bool           // each seat brings its own slots
 	strict  bool
 	bounded bool
 	clock   int64 // the turn of the seat served last; who comes back begins there
 	asked   int64 // counts what is asked, for turns
 	seats   []*Seat
-	parts   []part // scratch
+	stuck   map[string]int // by name: slots of seats that left, still in use
+	parts   []part         // scratch
 }
 
 // part is what one seat is to get.
@@ -59,26 +61,26 @@ func NewSlots(o SlotsOptions) *Slots {
 	if o.Claims == 0 {
 		o.Claims = 8
 	}
-	s := &Slots{free: o.Total, claims: o.Claims, strict: o.Strict, bounded: o.Bounded, room: map[string]int{}}
+	s := &Slots{free: o.Total, claims: o.Claims, strict: o.Strict, bounded: o.Bounded, summed: o.Total == 0}
+	s.room, s.stuck = map[string]int{}, map[string]int{}
 	for kind, n := range o.Limits {
 		s.room[kind] = n
 	}
 	return s
 }
 
-// Grow adds slots, or takes some away where n is negative; those in use stay in use.
-func (s *Slots) Grow(n int) {
+// Join adds a seat: that of a queue with a name, a bound of its own, from 1 on, and a weight, from 1 on. What an earlier
+// seat of the name left in use counts against the bound.
+func (s *Slots) Join(name string, limit, weight int) *Seat {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.free += n
-	s.dispatch()
-}
-
-// Join adds a seat: that of a queue with a bound of its own, from 1 on, and a weight, from 1 on.
-func (s *Slots) Join(limit, weight int) *Seat {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	a := &Seat{slots: s, left: limit, stride: strideOf / int64(weight), turn: s.clock, called: make(chan struct{}, 1)}
+	a := &Seat{
+		slots: s, name: name, limit: limit, left: limit - s.stuck[name],
+		stride: strideOf / int64(weight), turn: s.clock, called: make(chan struct{}, 1),
+	}
+	if s.summed {
+		s.free += limit
+	}
 	s.seats = append(s.seats, a)
 	return a
 }

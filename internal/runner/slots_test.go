@@ -1,6 +1,7 @@
 package runner_test
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -57,18 +58,18 @@ func claim(t *testing.T, a *runner.Seat, n int) {
 
 func TestSlots_Grants(t *testing.T) {
 	t.Run("a seat without a reason is not called", func(t *testing.T) {
-		a := runner.NewSlots(runner.SlotsOptions{Total: 5}).Join(3, 1)
+		a := runner.NewSlots(runner.SlotsOptions{Total: 5}).Join("", 3, 1)
 		a.Wait(runner.Sated)
 		wantNoCall(t, a)
 	})
 	t.Run("a queue gets no more than its own bound", func(t *testing.T) {
-		a := runner.NewSlots(runner.SlotsOptions{Total: 5}).Join(3, 1)
+		a := runner.NewSlots(runner.SlotsOptions{Total: 5}).Join("", 3, 1)
 		a.Wait(runner.Hungry)
 		wantTake(t, a, 3)
 	})
 	t.Run("slots of a claim are nobody else's until it is answered", func(t *testing.T) {
 		s := runner.NewSlots(runner.SlotsOptions{Total: 3})
-		a, b := s.Join(3, 1), s.Join(3, 1)
+		a, b := s.Join("", 3, 1), s.Join("", 3, 1)
 		a.Wait(runner.Hungry)
 		wantTake(t, a, 3)
 		b.Wait(runner.Hungry)
@@ -78,7 +79,7 @@ func TestSlots_Grants(t *testing.T) {
 	})
 	t.Run("what is freed before a claim is sent goes with it", func(t *testing.T) {
 		s := runner.NewSlots(runner.SlotsOptions{Total: 3})
-		a := s.Join(3, 1)
+		a := s.Join("", 3, 1)
 		claim(t, a, 3)
 		a.Wait(runner.Hungry)
 		for range 3 {
@@ -88,7 +89,7 @@ func TestSlots_Grants(t *testing.T) {
 	})
 	t.Run("a look reserves only a part where others could need the rest", func(t *testing.T) {
 		s := runner.NewSlots(runner.SlotsOptions{Total: 8})
-		a, b := s.Join(8, 1), s.Join(8, 1)
+		a, b := s.Join("", 8, 1), s.Join("", 8, 1)
 		a.Wait(runner.Probe)
 		g, _ := take(t, a)
 		b.Wait(runner.Hungry)
@@ -99,7 +100,7 @@ func TestSlots_Grants(t *testing.T) {
 	})
 	t.Run("a claim that may have happened keeps its slots, and is sent again with them", func(t *testing.T) {
 		s := runner.NewSlots(runner.SlotsOptions{Total: 4})
-		a, b := s.Join(3, 1), s.Join(3, 1)
+		a, b := s.Join("", 3, 1), s.Join("", 3, 1)
 		a.Wait(runner.Hungry)
 		wantTake(t, a, 3)
 		a.Unanswered(true)
@@ -114,7 +115,7 @@ func TestSlots_Grants(t *testing.T) {
 	})
 	t.Run("a claim that did not happen gives them back", func(t *testing.T) {
 		s := runner.NewSlots(runner.SlotsOptions{Total: 3})
-		a, b := s.Join(3, 1), s.Join(3, 1)
+		a, b := s.Join("", 3, 1), s.Join("", 3, 1)
 		a.Wait(runner.Hungry)
 		wantTake(t, a, 3)
 		b.Wait(runner.Hungry)
@@ -123,7 +124,7 @@ func TestSlots_Grants(t *testing.T) {
 	})
 	t.Run("who withdraws or leaves gives back what it was called for", func(t *testing.T) {
 		s := runner.NewSlots(runner.SlotsOptions{Total: 3})
-		a, b := s.Join(3, 1), s.Join(3, 1)
+		a, b := s.Join("", 3, 1), s.Join("", 3, 1)
 		a.Wait(runner.Hungry)
 		b.Wait(runner.Hungry)
 		a.Withdraw()
@@ -131,7 +132,7 @@ func TestSlots_Grants(t *testing.T) {
 		wantTake(t, b, 3)
 	})
 	t.Run("upkeep is called without slots", func(t *testing.T) {
-		a := runner.NewSlots(runner.SlotsOptions{Total: 1}).Join(1, 1)
+		a := runner.NewSlots(runner.SlotsOptions{Total: 1}).Join("", 1, 1)
 		claim(t, a, 1)
 		a.Wait(runner.Sated)
 		a.Upkeep()
@@ -139,7 +140,7 @@ func TestSlots_Grants(t *testing.T) {
 	})
 	t.Run("only so many claims are under way, and who asked first is first", func(t *testing.T) {
 		s := runner.NewSlots(runner.SlotsOptions{Total: 30, Claims: 1})
-		a, b, c := s.Join(10, 1), s.Join(10, 1), s.Join(10, 1)
+		a, b, c := s.Join("", 10, 1), s.Join("", 10, 1), s.Join("", 10, 1)
 		c.Wait(runner.Hungry)
 		b.Wait(runner.Hungry)
 		a.Wait(runner.Hungry)
@@ -149,27 +150,87 @@ func TestSlots_Grants(t *testing.T) {
 		wantTake(t, b, 10)
 		wantNoCall(t, a)
 	})
-	t.Run("more slots are handed out at once, fewer wait for those in use", func(t *testing.T) {
-		s := runner.NewSlots(runner.SlotsOptions{})
-		a := s.Join(4, 1)
+	t.Run("what an open claim kept for long is others', and until a claim is answered the seat takes a slot at a time", func(t *testing.T) {
+		s := runner.NewSlots(runner.SlotsOptions{Total: 4, Limits: map[string]int{"k": 3}})
+		a, b := s.Join("a", 8, 1), s.Join("b", 8, 1)
 		a.Wait(runner.Hungry)
-		wantNoCall(t, a)
-		s.Grow(2)
-		wantTake(t, a, 2)
-		a.Claimed(kinds("k", 2), false, true)
-		s.Grow(-1)
+		wantTake(t, a, 4)
+		a.Unanswered(true)
+		b.Wait(runner.Hungry)
+		wantNoCall(t, b)
+		a.Forsake()
+		if g := wantTake(t, b, 4); g.Room["k"] != 3 {
+			t.Errorf("room for %d", g.Room["k"])
+		}
+		a.Wait(runner.Resend)
+		wantTake(t, a, 0)
+		a.Claimed(nil, true, true)
+		b.Claimed(nil, false, true)
 		a.Wait(runner.Hungry)
-		a.Done("k")
-		wantNoCall(t, a)
-		a.Done("k")
-		wantTake(t, a, 1)
+		if g := wantTake(t, a, 1); !g.Careful {
+			t.Error("the claim does not know that it is to be careful")
+		}
+		a.Claimed(kinds("k", 1), true, true)
+		a.Wait(runner.Hungry)
+		wantTake(t, a, 3)
 	})
+}
+
+// Handlers may outlast their queue, and its seat.
+func TestSlots_OfASeatThatLeft(t *testing.T) {
+	setUp := func(total int) (s *runner.Slots, gone, b *runner.Seat) {
+		s = runner.NewSlots(runner.SlotsOptions{Total: total})
+		gone, b = s.Join("a", 2, 1), s.Join("b", 2, 1)
+		claim(t, gone, 2)
+		gone.Leave()
+		return s, gone, b
+	}
+	t.Run("its slots in use are not missed by others, nor come back as theirs", func(t *testing.T) {
+		_, gone, b := setUp(0)
+		b.Wait(runner.Hungry)
+		wantTake(t, b, 2)
+		b.Claimed(kinds("k", 2), false, false)
+		gone.Done("k")
+		gone.Done("k")
+		b.Wait(runner.Hungry)
+		wantNoCall(t, b)
+		b.Done("k")
+		wantTake(t, b, 1)
+	})
+	t.Run("with slots for all it keeps those in use until they are done", func(t *testing.T) {
+		_, gone, b := setUp(3)
+		b.Wait(runner.Hungry)
+		wantTake(t, b, 1)
+		b.Claimed(kinds("k", 1), false, false)
+		gone.Done("k")
+		b.Wait(runner.Hungry)
+		wantTake(t, b, 1)
+	})
+	for _, total := range []int{0, 10} {
+		t.Run(fmt.Sprintf("they count against the bound of the next seat of its name, of %d slots", total), func(t *testing.T) {
+			s, gone, _ := setUp(total)
+			again := s.Join("a", 3, 1)
+			again.Wait(runner.Hungry)
+			wantTake(t, again, 1)
+			again.Claimed(kinds("k", 1), false, false)
+			again.Wait(runner.Hungry)
+			wantNoCall(t, again)
+			gone.Done("k")
+			wantTake(t, again, 1)
+			again.Claimed(kinds("k", 1), false, false)
+			gone.Done("k")
+			again.Done("k")
+			again.Done("k")
+			again.Wait(runner.Hungry)
+			wantTake(t, again, 3)
+		})
+	}
 }
 
 func TestSlots_Shares(t *testing.T) {
 	t.Run("strict: a lower queue gets what the higher one leaves", func(t *testing.T) {
 		s := runner.NewSlots(runner.SlotsOptions{Total: 4, Strict: true})
-		a, b := s.Join(4, 1), s.Join(4, 1)
+		a, b := s.Join("", 4, 1), s.Join("", 4, 1)
 		claim(t, b, 4)
 		b.Wait(runner.Hungry)
 		a.Wait(runner.Hungry)
@@ -188,7 +249,7 @@ func TestSlots_Shares(t *testing.T) {
 	})
 	t.Run("weights 3 and 1 share what is freed 3 to 1", func(t *testing.T) {
 		s := runner.NewSlots(runner.SlotsOptions{Total: 8})
-		a, b := s.Join(100, 3), s.Join(100, 1)
+		a, b := s.Join("", 100, 3), s.Join("", 100, 1)
 		claim(t, a, 8)
 		got := map[*runner.Seat]int{}
 		queue := slices.Repeat([]*runner.Seat{a}, 8) // who has the slots, the oldest first
@@ -214,7 +275,7 @@ func TestSlots_Shares(t *testing.T) {
 	})
 	t.Run("weights hold also where claims take longer than jobs", func(t *testing.T) {
 		s := runner.NewSlots(runner.SlotsOptions{Total: 8})
-		a, b := s.Join(100, 3), s.Join(100, 1)
+		a, b := s.Join("", 100, 3), s.Join("", 100, 1)
 		seats, got := []*runner.Seat{a, b}, map[*runner.Seat]int{}
 		a.Wait(runner.Hungry)
 		b.Wait(runner.Hungry)
@@ -237,7 +298,7 @@ func TestSlots_Shares(t *testing.T) {
 	})
 	t.Run("looks that bring nothing cost no share", func(t *testing.T) {
 		s := runner.NewSlots(runner.SlotsOptions{Total: 4})
-		a, b := s.Join(100, 1), s.Join(100, 1)
+		a, b := s.Join("", 100, 1), s.Join("", 100, 1)
 		for range 100 {
 			a.Wait(runner.Hungry)
 			wantTake(t, a, 4)
@@ -255,7 +316,7 @@ func TestSlots_Shares(t *testing.T) {
 		s := runner.NewSlots(runner.SlotsOptions{Total: 1, Claims: 1})
 		var seats []*runner.Seat
 		for range 5 {
-			seats = append(seats, s.Join(2, 1))
+			seats = append(seats, s.Join("", 2, 1))
 			seats[len(seats)-1].Wait(runner.Hungry)
 		}
 		for i := range 50 {
@@ -267,7 +328,7 @@ func TestSlots_Shares(t *testing.T) {
 	})
 	t.Run("who was idle has saved up nothing", func(t *testing.T) {
 		s := runner.NewSlots(runner.SlotsOptions{Total: 4})
-		a, b := s.Join(100, 1), s.Join(100, 1)
+		a, b := s.Join("", 100, 1), s.Join("", 100, 1)
 		for range 100 {
 			claim(t, a, 4)
 			for range 4 {
@@ -296,7 +357,7 @@ func TestSlots_Shares(t *testing.T) {
 func TestSlots_Kinds(t *testing.T) {
 	t.Run("room of a kind is reserved over all queues", func(t *testing.T) {
 		s := runner.NewSlots(runner.SlotsOptions{Total: 20, Limits: map[string]int{"k": 3}})
-		a, b := s.Join(10, 1), s.Join(10, 1)
+		a, b := s.Join("", 10, 1), s.Join("", 10, 1)
 		a.Wait(runner.Hungry)
 		b.Wait(runner.Hungry)
 		if g := wantTake(t, a, 10); g.Room["k"] != 3 {
@@ -308,7 +369,7 @@ func TestSlots_Kinds(t *testing.T) {
 	})
 	t.Run("who was short of room is called as soon as there is some, once", func(t *testing.T) {
 		s := runner.NewSlots(runner.SlotsOptions{Total: 20, Limits: map[string]int{"k": 1}})
-		a := s.Join(10, 1)
+		a := s.Join("", 10, 1)
 		claim(t, a, 1)
 		a.Wait(runner.Sated)
 		wantNoCall(t, a)
@@ -322,7 +383,7 @@ func TestSlots_Kinds(t *testing.T) {
 	})
 	t.Run("who had more room than jobs is not called for room", func(t *testing.T) {
 		s := runner.NewSlots(runner.SlotsOptions{Total: 20, Limits: map[string]int{"k": 2}})
-		a := s.Join(10, 1)
+		a := s.Join("", 10, 1)
 		claim(t, a, 1)
 		a.Wait(runner.Sated)
 		a.Done("k")
@@ -330,7 +391,7 @@ func TestSlots_Kinds(t *testing.T) {
 	})
 	t.Run("nobody is called for room where nothing is set aside", func(t *testing.T) {
 		s := runner.NewSlots(runner.SlotsOptions{Total: 20, Limits: map[string]int{"k": 1}})
-		a := s.Join(10, 1)
+		a := s.Join("", 10, 1)
 		a.Wait(runner.Hungry)
 		wantTake(t, a, 10)
 		a.Claimed(kinds("k", 1), false, false)
@@ -340,7 +401,7 @@ func TestSlots_Kinds(t *testing.T) {
 	})
 	t.Run("where every kind has a bound, slots without room are not asked for", func(t *testing.T) {
 		s := runner.NewSlots(runner.SlotsOptions{Total: 20, Limits: map[string]int{"k": 2}, Bounded: true})
-		a := s.Join(10, 1)
+		a := s.Join("", 10, 1)
 		claim(t, a, 2)
 		a.Wait(runner.Hungry)
 		wantNoCall(t, a)
@@ -372,7 +433,7 @@ func TestSlots_UnderRandomLoad(t *testing.T) {
 			Total: c.total, Claims: 1 + rnd.IntN(3), Strict: rnd.IntN(2) == 0, Limits: map[string]int{"few": c.limit},
 		})
 		for range 1 + rnd.IntN(6) {
-			a := s.Join(1+rnd.IntN(8), 1+rnd.IntN(4))
+			a := s.Join("", 1+rnd.IntN(8), 1+rnd.IntN(4))
 			c.seats = append(c.seats, a)
 			c.backlog = append(c.backlog, map[string]int{"few": rnd.IntN(20), "many": rnd.IntN(20)})
 			c.runs = append(c.runs, map[string]int{})

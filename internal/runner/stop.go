@@ -12,11 +12,13 @@ import (
 const (
 	returnTime = time.Second
 	settleTime = 5 * time.Second
+	askTime    = 2 * time.Second // after a stop was asked for: until when an open claim is sent again
 )
 
 // stopClock runs from the moment a stop is asked for, whatever Redis does: it tells the handlers, ends their
 // contexts after the grace, and at last lets no call to Redis have another try.
 func (r *Runner) stopClock(calls context.Context, cancel context.CancelCauseFunc, enough context.CancelFunc) {
+	r.stopped.Store(int64(time.Since(r.began)))
 	close(r.stopping)
 	if !pause(calls, r.o.Grace) {
 		return
@@ -57,20 +59,45 @@ func (r *Runner) stop(work context.Context, claimReturned func()) error {
 	return nil
 }
 
-// returnOpenClaim asks once more for the answer to a claim that got none, and gives back the jobs it brings:
-// nobody would run them until their leases end.
-func (r *Runner) returnOpenClaim(ctx context.Context) {
-	if !r.last.open {
-		return
+// returnOpenClaim asks for the answer to a claim that got none, when no more are made, and gives back the jobs it
+// brings: nobody would run them until their leases end. It asks again while the runner is only quiet, and a little
+// longer: one call to a frozen Redis takes seconds.
+func (r *Runner) returnOpenClaim(ctx, calls context.Context) {
+	defer r.leaveGate()
+	var asked error
+	for fails := 1; r.last.open; fails++ {
+		if ctx.Err() != nil && r.stoppedFor() > askTime {
+			r.log.Warn("last claim got no answer: leases bring its jobs back", errorAttr(asked))
+			return
+		}
+		r.last.grant = Grant{} // none, where the first never arrived
+		got, err := r.sendClaim(calls)
+		if asked = err; err == nil {
+			r.giveBack(calls, got)
+			return
+		}
+		r.retryPause(calls, backoff(fails, mostWait))
 	}
-	r.last.grant = Grant{} // none, where the first never arrived
-	got, err := r.sendClaim(ctx)
-	if err != nil {
-		r.log.Warn("last claim got no answer: leases bring its jobs back", errorAttr(err))
-		return
+}
+
+// stoppedFor is how long ago the stop was asked for.
+func (r *Runner) stoppedFor() time.Duration {
+	<-r.stopping
+	return time.Since(r.began) - time.Duration(r.stopped.Load())
+}
+
+func (r *Runner) isStopping() bool {
+	select {
+	case <-r.stopping:
+		return true
+	default:
+		return false
 	}
-	for _, d := range got.Jobs {
-		a := r.newAttempt(ctx, d, time.Now())
+}
+
+// giveBack releases what a claim brought.
+func (r *Runner) giveBack(work context.Context, got store.Claimed) {
+	for _, a := range r.brought(work, got) {
 		r.mu.Lock()
 		a.done = true
 		r.held[a.member] = a
@@ -92,6 +119,7 @@ func (r *Runner) release() int {
 	r.mu.Unlock()
 	for _, a := range stuck {
 		r.log.Error("handler does not return: its job is released", a.attrs()...)
+		a.ctx.end(ErrShutdown) // from now on it is deaf
 		end := r.releasing(a)
 		end.took, end.err = time.Since(a.came), ErrShutdown
 		r.settler.Add(end)
@@ -134,6 +162,6 @@ func (r *Runner) waitToSettle(ctx context.Context, d time.Duration) bool {
 func (r *Runner) giveUp(ends []ending, err error) {
 	for _, e := range ends {
 		r.log.Error("end not recorded: the lease brings the job back", e.a.attrs(endAttr(e.s.End), errorAttr(err))...)
-		e.tellEnded("")
+		r.over(e, "")
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/batch"
@@ -48,13 +47,8 @@ type Team struct {
 	roster  *Roster
 	mu      sync.Mutex
 	runners []*Runner
+	stayed  []*Runner // they have ended, and some of their handlers have not
 }
-
-// gate lets one suspect at a time run in a worker.
-type gate struct{ taken atomic.Bool }
-
-func (g *gate) enter() bool { return g.taken.CompareAndSwap(false, true) }
-func (g *gate) leave()      { g.taken.Store(false) }
 
 // NewTeam makes a team. It sends nothing.
 func NewTeam(o TeamOptions) *Team {
@@ -81,9 +75,6 @@ func NewTeam(o TeamOptions) *Team {
 	return t
 }
 
-// Slots are those of the team, to make them more or fewer.
-func (t *Team) Slots() *Slots { return t.slots }
-
 // Run watches over the handlers until ctx ends, and then waits for the last listens. It is to outlast the runners.
 func (t *Team) Run(ctx context.Context) {
 	tick := time.NewTicker(patrolEvery)
@@ -94,9 +85,7 @@ func (t *Team) Run(ctx context.Context) {
 			t.ears.Close()
 			return
 		case now := <-tick.C:
-			for _, r := range t.members() {
-				r.patrol(now)
-			}
+			t.patrol(now)
 		}
 	}
 }
@@ -107,12 +96,13 @@ func (t *Team) Silence() { t.ears.Close() }
 // Runner makes the runner of one queue. It sends nothing. Queues of a team are to have different names.
 func (t *Team) Runner(o Options) *Runner {
 	r := &Runner{
-		o: o, team: t, worker: record.NewWorkerID(), freed: make(chan struct{}, 1), stopping: make(chan struct{}),
-		quiet: make(chan struct{}), givenUp: make(chan struct{}), held: map[string]*Attempt{}, running: map[string]*Attempt{},
+		o: o, team: t, worker: record.NewWorkerID(), freed: make(chan struct{}, 1), nudged: make(chan struct{}, 1),
+		stopping: make(chan struct{}),
+		quiet:    make(chan struct{}), givenUp: make(chan struct{}), held: map[string]*Attempt{}, running: map[string]*Attempt{},
 		began: time.Now(), line: t.outage.line(o.Name),
 	}
 	r.log = t.log.With(slog.String(keyQueue, o.Name), slog.String(keyWorker, r.worker))
-	r.seat = t.slots.Join(o.Concurrency, max(1, o.Weight))
+	r.seat = t.slots.Join(o.Name, o.Concurrency, max(1, o.Weight))
 	r.ear = t.ears.Join(o.Name, o.Queue.Ring)
 	r.looks = batch.New(settleMost, r.look)
 	t.mu.Lock()
@@ -121,20 +111,40 @@ func (t *Team) Runner(o Options) *Runner {
 	return r
 }
 
-func (t *Team) members() []*Runner {
+// all are the runners, those too that have ended and whose handlers have not.
+func (t *Team) all() []*Runner {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return slices.Clone(t.runners)
+	t.stayed = slices.DeleteFunc(t.stayed, func(r *Runner) bool { return len(r.attempts()) == 0 })
+	return slices.Concat(t.runners, t.stayed)
+}
+
+// Running gives the attempts whose handlers run, of all queues, those too that were given up or whose runner has ended.
+func (t *Team) Running() []Running {
+	var out []Running
+	for _, r := range t.all() {
+		out = append(out, r.Running()...)
+	}
+	return out
+}
+
+// patrol tells of handlers that do not return.
+func (t *Team) patrol(now time.Time) {
+	for _, r := range t.all() {
+		r.patrol(now)
+	}
 }
 
 // leave takes a runner away that has ended.
 func (t *Team) leave(r *Runner) {
 	r.ear.Hush()
 	r.seat.Leave()
-	r.line.end()
 	t.mu.Lock()
 	t.runners = slices.DeleteFunc(t.runners, func(other *Runner) bool { return other == r })
+	t.stayed = append(t.stayed, r)
+	goesOn := slices.ContainsFunc(t.runners, func(other *Runner) bool { return !other.isStopping() })
 	t.mu.Unlock()
+	r.line.end(goesOn)
 }
 
 // pollTime is the longest time between two looks at a queue.

@@ -94,7 +94,6 @@ func TestStore_Ears(t *testing.T) {
 		"at least one":                      {redis.NewClient(&redis.Options{PoolSize: 1}), 1, 128},
 		"at most eight":                     {redis.NewClient(&redis.Options{PoolSize: 100}), 8, 128},
 		"one queue a call on a cluster":     {redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{"x:1"}, PoolSize: 4}), 2, 1},
-		"one queue where nodes are many":    {redis.NewRing(&redis.RingOptions{}), 8, 1},
 		"a client of the sentinel is plain": {redis.NewFailoverClient(&redis.FailoverOptions{MasterName: "m", PoolSize: 10}), 5, 128},
 	} {
 		t.Run(name, func(t *testing.T) {

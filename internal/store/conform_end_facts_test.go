@@ -24,6 +24,30 @@ func TestDelete(t *testing.T) {
 		f.is("duplicate", f.add(false, plain("a")))
 		f.emptied()
 	})
+	t.Run("of an ended job that the window forgot is remembered again, by how it ended", func(t *testing.T) {
+		t.Parallel()
+		f := newFixture(t)
+		f.have("a", "b")
+		s := f.ending(f.takeOne("a"), store.Complete)
+		s.Retention = 12 * time.Hour
+		f.is("done", f.end(s))
+		s = f.ending(f.takeOne("b"), store.Complete)
+		s.Retention = 12 * time.Hour
+		f.is("done", f.end(s))
+		for range 2 {
+			f.pass(time.Hour)
+			f.take(0) // windows turn
+		}
+		f.is(0, len(f.dump()["settled:n0"].Hash)+len(f.dump()["settled:n1"].Hash))
+		f.is("deleted", f.changed(f.Delete(t.Context(), store.DeleteOptions{}, "a")))
+		f.is("deleted", f.changed(f.Delete(t.Context(), store.DeleteOptions{Forget: true}, "b")))
+		f.is(store.CompletedState, f.info("a").State)
+		f.pass(time.Hour - time.Millisecond)
+		f.take(0)
+		f.is("duplicate", f.add(false, plain("a")))
+		f.is("accepted", f.add(false, plain("b")))
+		f.sound()
+	})
 	t.Run("with forget frees the ID at once", func(t *testing.T) {
 		t.Parallel()
 		f := newFixture(t)

@@ -36,6 +36,7 @@ if tonumber(NUMBER) == known then return again() end
 local meta = call('HMGET', META, 'paused', 'crash_allowance', 'capacity', 'ghosts', 'created', 'window_count')
 local allowance = tonumber(meta[2] or 5) or math.huge -- "unlimited" forgives all
 local fresh = false -- suspects or parked jobs wait that some other worker may take
+local parked = false -- jobs were set aside in this claim
 
 -- Upkeep: whole moves, each bounded, each reading before it writes.
 
@@ -387,7 +388,7 @@ local function move()
       call('ZADD', SUSPECTS, now, m[2])
     else
       call('ZADD', PARKED, kind_number(m[1]), m[2])
-      fresh = true
+      fresh, parked = true, true
     end
   end
 end
@@ -415,5 +416,7 @@ local event = math.min(first_lease, taken > 0 and now + LEASE or math.huge)
 if times then event = math.min(event, first_of(DUE), first_of(RETRY)) end
 if event < math.huge then out[4] = event end
 out[5] = newer
+-- The bell wakes one worker, which may not know the kind either; this wakes all.
+if parked then redis.pcall('PUBLISH', TAG .. 'control', 'parked') end
 announce()
 return out

@@ -5,6 +5,8 @@
 --          unless "forget"; "force" makes the token of a running attempt stale.
 local FORCE, FORGET = string.find(ARGV[2], 'force', 1, true), string.find(ARGV[2], 'forget', 1, true)
 
+local LETTERS = {completed = 'c', cancelled = 'x'}
+
 local function forget(id)
   local n = 0
   for _, key in ipairs({GEN0, GEN1, NAMED0, NAMED1}) do n = n + call('HDEL', key, id) end
@@ -24,7 +26,9 @@ local function delete(id, rec, state, key, el, run)
   local keep = string.sub(rec, 28, 40)
   if FORGET then
     forget(id)
-  elseif state ~= 'ended' then
+  elseif state == 'ended' then -- the record stood in for the window, which may have turned
+    remember(id, keep, LETTERS[run.outcome] or 'd', run.token)
+  else
     remember(id, keep, 'd', '-')
   end
   if live or state == 'dead' then

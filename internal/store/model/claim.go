@@ -19,7 +19,7 @@ func (q *Queue) Claim(c store.Claim) store.Claimed {
 		}
 		return out
 	}
-	q.fresh = false
+	q.fresh, q.aside = false, false
 	q.upkeep(c)
 	_, out.Paused = q.settings["paused"]
 	p := &pick{q: q, c: c, room: maps.Clone(c.Room)}
@@ -33,6 +33,9 @@ func (q *Queue) Claim(c store.Claim) store.Claimed {
 		out.Left, out.Parked = int64(len(q.line)+len(q.in(urgent))), int64(len(q.in(parked)))
 		q.fresh = q.fresh || c.Most > 0 && p.enough() && out.Parked > 0
 		q.bell = q.bell || out.Left > 0 || q.fresh
+	}
+	if q.aside {
+		q.Control = append(q.Control, "parked")
 	}
 	out.Next = q.next()
 	return out
@@ -230,5 +233,5 @@ func (q *Queue) park(j *job) {
 		q.kinds = append(q.kinds, j.add.Job.Kind)
 	}
 	q.wait(j, parked, int64(n+1))
-	q.fresh = true
+	q.fresh, q.aside = true, true
 }

@@ -48,6 +48,9 @@ func (q *Queue) Delete(o store.DeleteOptions, ids ...string) []store.Change {
 		}
 		was := j.at
 		q.leave(j)
+		if was == done && !o.Forget {
+			q.rememberEnded(j)
+		}
 		q.drop(j, was, !o.Forget)
 		if was <= leases {
 			q.count("deleted", 1)
@@ -63,6 +66,15 @@ func (q *Queue) Delete(o store.DeleteOptions, ids ...string) []store.Change {
 		}
 	}
 	return out
+}
+
+// rememberEnded remembers an ended job anew: its record stood in for the window, which may have turned.
+func (q *Queue) rememberEnded(j *job) {
+	letter, r := byte('c'), q.runs[j.add.ID]
+	if r.outcome == "cancelled" {
+		letter = 'x'
+	}
+	q.remember(j, letter, r.token)
 }
 
 // drop removes a job with all that belongs to it.
@@ -211,6 +223,9 @@ func (q *Queue) Pause(by string) {
 
 // Resume is store.Queue.Resume.
 func (q *Queue) Resume() {
+	if _, was := q.settings["paused"]; was {
+		q.Control = append(q.Control, "resumed")
+	}
 	q.set("paused", "")
 	delete(q.settings, "paused")
 }

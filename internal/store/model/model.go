@@ -123,7 +123,7 @@ type Queue struct {
 	Back func(element string, least, most int64) int64
 	// Retired tells whether a worker that may be forgotten was.
 	Retired func(worker string) bool
-	// News and Control collect what is published, ends of jobs and cancel requests, for the test to empty.
+	// News and Control collect what is published, ends of jobs and what is said to workers, for the test to empty.
 	News, Control []string
 
 	name      string
@@ -147,6 +147,7 @@ type Queue struct {
 	seq                     uint64
 	tellings, high, created int64
 	fresh                   bool // of a claim: it left what another worker may take
+	aside                   bool // of a claim: it parked jobs
 }
 
 // New makes the model of a queue that nobody has touched.
