@@ -188,15 +188,9 @@ func TestRefusals(t *testing.T) {
 			return during(func(int) { r.direct.ScriptFlush(t.Context()) })
 		}},
 		{"UNBLOCKED", nil, func(t *testing.T, r *rig) func() {
-			return during(func(int) {
-				list, _ := r.direct.Do(t.Context(), "CLIENT", "LIST").Text()
-				for line := range strings.Lines(list) {
-					id, _, _ := strings.Cut(strings.TrimPrefix(line, "id="), " ")
-					if strings.Contains(line, " cmd=blpop ") && r.direct.Do(t.Context(), "CLIENT", "UNBLOCK", id, "ERROR").Val() == int64(1) {
-						r.refused.codes.Store("UNBLOCKED", true) // who listens has no hook
-					}
-				}
-			})
+			within(t, 10*time.Second, "a worker that listens is refused", r.unblock) // who listens has no hook
+			r.refused.codes.Store("UNBLOCKED", true)
+			return during(func(int) { r.unblock() })
 		}},
 		{"MISCONF", []redistest.Option{redistest.Config("save", "3600 1")}, func(t *testing.T, r *rig) func() {
 			blocked := filepath.Join(r.server.Dir(), "dump.rdb", "x") // a snapshot can't take the name of a folder
@@ -265,6 +259,18 @@ func TestRefusals(t *testing.T) {
 			}
 		})
 	}
+}
+
+// unblock refuses all that block, and tells whether there was one.
+func (r *rig) unblock() (one bool) {
+	list, _ := r.direct.Do(r.t.Context(), "CLIENT", "LIST").Text()
+	for line := range strings.Lines(list) {
+		id, _, _ := strings.Cut(strings.TrimPrefix(line, "id="), " ")
+		if strings.Contains(line, " cmd=blpop ") && r.direct.Do(r.t.Context(), "CLIENT", "UNBLOCK", id, "ERROR").Val() == int64(1) {
+			one = true
+		}
+	}
+	return one
 }
 
 // refusals are the error codes that Redis answered, as a hook of a client.
