@@ -121,12 +121,20 @@ func TestG17_numbersAndBytesComeBackExactly(t *testing.T) {
 		}
 		got = waybillOn(t, s, "", "work", "--queue", "q=4", "--until-empty", "--exec", "sh", "-c", script, "sh", dir)
 	}
+	attempts := int64(0)
 	for i, p := range payloads {
 		j := job(t, c, strconv.Itoa(i))
+		attempts += int64(j.Attempt)
 		if j.State != waybill.StateCompleted || j.Failures != 1 || string(j.Payload) != p || string(j.Result) != p {
 			t.Errorf("payload %d: %s after %d failures, %d bytes came back as %d and %d", i, j.State, j.Failures, len(p),
 				len(j.Payload), len(j.Result))
 		}
+	}
+	// A job that was just claimed when a worker ended was given back; there is no other attempt beside the two.
+	stats, err := c.Queue("q").Stats(t.Context())
+	must(t, err)
+	if attempts != int64(2*len(payloads))+stats.Released || stats.Crashes != 0 {
+		t.Errorf("%d attempts at %d jobs, %d released, %d crashes", attempts, len(payloads), stats.Released, stats.Crashes)
 	}
 	shown := waybillOn(t, s, "", "job", "get", "q", "0", "--json")
 	if !strings.Contains(shown.out, `"payload":"9007199254740993"`) || !strings.Contains(shown.out, `"result":"9007199254740993"`) {

@@ -93,6 +93,7 @@ func TestStore_Ears(t *testing.T) {
 		"half of a small pool":              {redis.NewClient(&redis.Options{PoolSize: 6}), 3, 128},
 		"at least one":                      {redis.NewClient(&redis.Options{PoolSize: 1}), 1, 128},
 		"at most eight":                     {redis.NewClient(&redis.Options{PoolSize: 100}), 8, 128},
+		"one queue where it is not known":   {struct{ redis.UniversalClient }{redis.NewClient(&redis.Options{})}, 8, 1},
 		"one queue a call on a cluster":     {redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{"x:1"}, PoolSize: 4}), 2, 1},
 		"a client of the sentinel is plain": {redis.NewFailoverClient(&redis.FailoverOptions{MasterName: "m", PoolSize: 10}), 5, 128},
 	} {
