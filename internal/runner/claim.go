@@ -56,7 +56,7 @@ func (r *Runner) claimLoop(ctx, calls, work context.Context) {
 		if !ok {
 			return
 		}
-		if r.isQuiet() || r.unsure() { // meanwhile
+		if ctx.Err() != nil || r.isQuiet() || r.unsure() { // meanwhile
 			r.seat.Unanswered(r.last.open)
 			continue
 		}
