@@ -27,6 +27,11 @@ bench: ## measure Waybill beside asynq and a bare layout, for some ten minutes
 	@scripts/install-redis.sh
 	@cd bench/peers && go run . $(BENCH)
 
+.PHONY: scale
+scale: ## measure a queue in which millions of jobs wait, for some five minutes
+	@scripts/install-redis.sh
+	@go run ./bench/scale $(SCALE)
+
 .PHONY: check
 check: fmt-check vet lint tidy-check compile test ## all that CI runs
 
