@@ -45,19 +45,22 @@ where a job is lost or the account is wrong. With --json the account is printed 
 }
 
 func (a *app) demo(f demoFlags) error {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	signalled, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	// A write to a pipe that nobody reads is to be an error, after which all is cleaned up, and not our end.
 	broken := make(chan os.Signal, 1)
 	signal.Notify(broken, syscall.SIGPIPE)
 	defer signal.Stop(broken)
-	ctx, cancel := context.WithTimeoutCause(ctx, demoLimit, errors.New("it takes too long"))
+	ctx, cancel := context.WithTimeoutCause(signalled, demoLimit, errors.New("it takes too long"))
 	defer cancel()
 	o, err := a.demoOptions(f)
 	if err != nil {
 		return err
 	}
 	account, err := demo.Run(ctx, o)
+	if err != nil && signalled.Err() != nil {
+		return fmt.Errorf("%w: %w", errInterrupted, err)
+	}
 	if !a.json || err != nil && !errors.Is(err, demo.ErrWrong) {
 		return err
 	}

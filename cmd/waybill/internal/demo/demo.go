@@ -89,7 +89,7 @@ func (r *run) set(ctx context.Context) (err error) {
 	if r.stage, err = setStage(ctx, r.plan); err != nil {
 		return err
 	}
-	r.plan.add(r.stage)
+	r.plan.add(r.stage, r.stage.hooks.URL())
 	if r.server, err = startServer(ctx, r.Options, r.stage.dir); err != nil {
 		return err
 	}

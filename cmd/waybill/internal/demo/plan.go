@@ -77,7 +77,7 @@ func (p *plan) befall(kind, name string, n int, amounts []amount) (first string)
 func id(name string, i int) string { return fmt.Sprintf("%s-%03d", name, i+1) }
 
 // add makes the jobs, shuffled: the two during which a worker is killed come after a quarter and after six tenths.
-func (p *plan) add(s *stage) {
+func (p *plan) add(s *stage, hooksURL string) {
 	for i := range mails {
 		o := []waybill.EnqueueOption{waybill.ID(id("mail", i))}
 		if late := i - (mails - lateMails); late >= 0 {
@@ -106,7 +106,7 @@ func (p *plan) add(s *stage) {
 	}
 	for i := range hooks {
 		body := fmt.Sprintf(`{"type":"order.shipped","order":%d}`, i+1)
-		p.requests = append(p.requests, postHook.Request(event{s.hooks.URL(), body}, waybill.ID(id("webhook", i))))
+		p.requests = append(p.requests, postHook.Request(event{hooksURL, body}, waybill.ID(id("webhook", i))))
 	}
 	p.rng.Shuffle(len(p.requests), func(i, j int) { p.swap(i, j) })
 	for n, at := range []int{jobs / 4, jobs * 6 / 10} {

@@ -84,13 +84,13 @@ func (s *stage) close(keep bool) error {
 }
 
 // size of the pictures, in pixels.
-const wide, high = 320, 240
+const wide, high = 160, 120
 
 // draw makes a picture of overlapping discs and writes it as a PNG.
 func draw(path string, rng *rand.Rand) error {
 	m := image.NewRGBA(image.Rect(0, 0, wide, high))
 	for range 6 {
-		x0, y0, r := rng.IntN(wide), rng.IntN(high), 20+rng.IntN(60)
+		x0, y0, r := rng.IntN(wide), rng.IntN(high), 10+rng.IntN(30)
 		c := color.RGBA{uint8(rng.IntN(256)), uint8(rng.IntN(256)), uint8(rng.IntN(256)), 255}
 		for y := max(0, y0-r); y < min(high, y0+r); y++ {
 			for x := max(0, x0-r); x < min(wide, x0+r); x++ {
@@ -104,5 +104,6 @@ func draw(path string, rng *rand.Rand) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(png.Encode(f, m), f.Close())
+	quick := png.Encoder{CompressionLevel: png.BestSpeed}
+	return errors.Join(quick.Encode(f, m), f.Close())
 }

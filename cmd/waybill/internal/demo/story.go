@@ -51,16 +51,16 @@ func (s *story) step(name, format string, args ...any) {
 
 // progress shows how far things are: in place on a terminal, elsewhere on a line of its own.
 func (s *story) progress(text string) {
-	indent := strings.Repeat(" ", nameWide)
-	if !s.live {
-		s.print(indent + text + "\n")
-		return
-	}
-	line := []rune(indent + text)
-	if s.columns() < 2*nameWide+leastText {
+	line := []rune(strings.Repeat(" ", nameWide) + text)
+	if room := max(1, s.columns()-1); len(line) > room {
 		line = []rune(text)
+		line = line[:min(len(line), room)]
 	}
-	s.print(clearLine + string(line[:min(len(line), s.columns()-1)]))
+	if s.live {
+		s.print(clearLine + string(line))
+	} else {
+		s.print(string(line) + "\n")
+	}
 }
 
 // wipe takes the line of progress away.

@@ -1,6 +1,9 @@
 package demo
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // tell prints the account, and says of each number who says so.
 func (r *run) tell() {
@@ -65,11 +68,19 @@ func (r *run) kind(k KindAccount) {
 func (r *run) tellKept(k Kept) {
 	r.step("Kept", "Redis stays at %s. To look at it, and to be rid of it:", k.Redis)
 	for _, command := range []string{
-		r.Called + " queue stats " + queueName + " --redis " + k.Redis,
-		r.Called + " job get " + queueName + " " + r.plan.held[1] + " --redis " + k.Redis,
-		"ls " + r.stage.thumbnails(),
-		fmt.Sprintf("kill %d; rm -r %s", k.PID, k.Dir),
+		word(r.Called) + " queue stats " + queueName + " --redis " + k.Redis,
+		word(r.Called) + " job get " + queueName + " " + r.plan.held[1] + " --redis " + k.Redis,
+		"ls " + word(r.stage.thumbnails()),
+		fmt.Sprintf("kill %d; rm -r %s", k.PID, word(k.Dir)),
 	} {
 		r.print("  " + command + "\n") // in one piece, to be copied
 	}
+}
+
+// word is a text as one word of a shell's command.
+func word(s string) string {
+	if strings.ContainsAny(s, " \t'\"$`\\&;|<>()*?[]#~!{}") {
+		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	}
+	return s
 }
