@@ -14,7 +14,7 @@ import (
 	"github.com/waybillhq/waybill"
 )
 
-// ErrWrong: the account does not add up. The error that wraps it says where.
+// ErrWrong says that the account does not add up. The error that wraps it says where.
 var ErrWrong = errors.New("the account is wrong")
 
 // Options of a demo.
