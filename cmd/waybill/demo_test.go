@@ -85,7 +85,7 @@ func TestDemo(t *testing.T) {
 		demoEnds(t, p)
 		story := strings.Join(strings.Fields(p.stdout()), " ") // lines are wrapped
 		for _, want := range []string{
-			"360 accepted = 356 finished + 4 dead + 0 not ended, and 36 duplicates", "76 charges for 76 keys", "declined 4 (dead)",
+			"360 accepted = 356 finished + 4 dead + 0 not ended, and 36 duplicates", "76 charges for 76 keys", "declined 4 payments (dead)",
 			"100 at the mail server", "40 of 40 on disk", "60 results", "80 at the receiver", "Nothing lost, nothing done twice",
 		} {
 			if !strings.Contains(story, want) {

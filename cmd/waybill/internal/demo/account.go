@@ -59,6 +59,7 @@ func (a Account) complaints() []string {
 		expect(k.Sent == k.Finished+k.Dead, "%s: %d sent, but %d finished and %d dead", k.Kind, k.Sent, k.Finished, k.Dead)
 		expect(k.Effects == k.Keys, "%s: %d effects for %d jobs: something was done twice", k.Kind, k.Effects, k.Keys)
 		expect(k.Keys == k.Finished, "%s: %d finished, but %d have their effect", k.Kind, k.Finished, k.Keys)
+		expect(k.Dead <= k.Refused, "%s: %d dead, but only %d refused", k.Kind, k.Dead, k.Refused)
 		expect(k.Stray == 0, "%s: %d effects are of jobs that did not finish", k.Kind, k.Stray)
 	}
 	expect(len(a.Lost) == 0, "lost: %v", a.Lost)

@@ -94,6 +94,7 @@ func TestAccount_complaints(t *testing.T) {
 		"a charge made twice":                func(a *demo.Account) { a.Kinds[0].Effects++ },
 		"a mail that is not there":           func(a *demo.Account) { a.Kinds[0].Keys--; a.Kinds[0].Effects-- },
 		"a charge for a dead job":            func(a *demo.Account) { a.Kinds[1].Stray++ },
+		"a dead job that nobody refused":     func(a *demo.Account) { a.Kinds[1].Refused-- },
 		"one dead too few":                   func(a *demo.Account) { a.Queue.Died--; a.Queue.Completed++ },
 		"a kill that did not happen":         func(a *demo.Account) { a.Kills = a.Kills[:1] },
 		"a killed job not delivered again":   func(a *demo.Account) { a.Kills[1].Attempt = 1 },

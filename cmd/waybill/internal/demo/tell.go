@@ -28,7 +28,7 @@ func (r *run) tell() {
 		r.step("", "%s, done when %s was killed, ended at attempt %d and is done once.", k.Job, k.Worker, k.Attempt)
 	}
 	if a.Right {
-		r.step("Result", "Nothing lost, nothing done twice: each job is finished or dead, each finished one has its effect once.")
+		r.step("Result", "Nothing lost, nothing done twice: all jobs ended, each finished one has its effect once.")
 	}
 	for _, c := range a.Complaints {
 		r.step("WRONG", "%s", c)
@@ -49,17 +49,17 @@ func rest(n int64) string {
 func (r *run) kind(k KindAccount) {
 	switch k.Kind {
 	case sendMail.Name():
-		r.step("Mails", "%d at the mail server, one a Message-ID. It was busy %d times, and dropped %d that came twice.",
+		r.step("Mails", "%d at the mail server by Message-ID; it was busy %d times, and dropped %d that came twice.",
 			k.Keys, k.Busy, k.Repeats)
 	case charge.Name():
-		r.step("Payments", "%d charges for %d keys at the gateway. It was busy %d times, declined %d (dead), "+
-			"and answered %d that came twice as the first time.", k.Effects, k.Keys, k.Busy, k.Refused, k.Repeats)
+		r.step("Payments", "%d charges for %d keys at the gateway. It was busy %d times, declined %d payments (dead), "+
+			"and gave %d that came twice their first answer.", k.Effects, k.Keys, k.Busy, k.Dead, k.Repeats)
 	case thumbnail.Name():
 		r.step("Thumbnails", "%d of %d on disk, whole. One that is made again replaces itself.", k.Keys, k.Sent)
 	case scoreTable.Name():
-		r.step("Scores", "%d results, of %d rows each, are kept with their jobs; they are those that come out here.", k.Keys, rows)
+		r.step("Scores", "%d results of %d rows are kept with their jobs, and equal those computed here.", k.Keys, rows)
 	default:
-		r.step("Webhooks", "%d at the receiver, one a webhook-id. It was busy %d times, and dropped %d that came twice.",
+		r.step("Webhooks", "%d at the receiver by webhook-id; it was busy %d times, and dropped %d that came twice.",
 			k.Keys, k.Busy, k.Repeats)
 	}
 }
