@@ -61,6 +61,11 @@ func (a *app) demo(f demoFlags) error {
 	if err != nil && signalled.Err() != nil {
 		return fmt.Errorf("%w: %w", errInterrupted, err)
 	}
+	return a.tellAccount(account, err)
+}
+
+// tellAccount prints the account where JSON is wanted, also one that is wrong. People were told it already.
+func (a *app) tellAccount(account any, err error) error {
 	if !a.json || err != nil && !errors.Is(err, demo.ErrWrong) {
 		return err
 	}

@@ -3,6 +3,7 @@ package main_test
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	main "github.com/waybillhq/waybill/cmd/waybill"
 	"github.com/waybillhq/waybill/cmd/waybill/internal/demo"
 	"github.com/waybillhq/waybill/internal/redistest"
 )
@@ -29,10 +31,19 @@ func nothingLeft(t *testing.T, tmp, story string) {
 	for _, m := range regexp.MustCompile(`process (\d+)`).FindAllStringSubmatch(story, -1) {
 		pid, err := strconv.Atoi(m[1])
 		must(t, err)
-		if err := syscall.Kill(pid, 0); err == nil {
+		if runs(pid) {
 			t.Errorf("process %d is left", pid)
 		}
 	}
+}
+
+// runs tells whether a process is there, and is more than an entry that its parent has yet to read.
+func runs(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err == nil && strings.Contains(string(stat), ") Z ") {
+		return false
+	}
+	return syscall.Kill(pid, 0) == nil
 }
 
 // demoEnds waits for a demo's end: it bounds itself to a minute.
@@ -124,7 +135,7 @@ func keptAsTold(t *testing.T, story string) {
 	must(t, exec.CommandContext(t.Context(), "sh", "-c", stop).Run())
 	pid, err := strconv.Atoi(strings.TrimSuffix(strings.Fields(stop)[1], ";"))
 	must(t, err)
-	until(t, "Redis has ended", func() bool { return syscall.Kill(pid, 0) != nil })
+	until(t, "Redis has ended", func() bool { return !runs(pid) })
 }
 
 func TestDemo_cutShort(t *testing.T) {
@@ -172,4 +183,19 @@ func TestDemo_cutShort(t *testing.T) {
 			t.Errorf("status %d", got)
 		}
 	})
+}
+
+func TestDemo_wrong(t *testing.T) {
+	t.Parallel()
+	for _, asJSON := range []bool{false, true} {
+		var out, errs strings.Builder
+		wrong := fmt.Errorf("%w: 1 job is lost", demo.ErrWrong)
+		err := main.DemoEnds(asJSON, &out, demo.Account{Complaints: []string{"1 job is lost"}}, wrong)
+		if got := main.End(err, asJSON, &out, &errs); got != 1 || errs.String() != "waybill: the account is wrong: 1 job is lost\n" {
+			t.Errorf("a wrong account: status %d, stderr %q", got, errs.String())
+		}
+		if lines := strings.Count(out.String(), "\n"); asJSON != (lines == 1) || asJSON != strings.Contains(out.String(), `"right":false`) {
+			t.Errorf("JSON %v: stdout %q", asJSON, out.String())
+		}
+	}
 }
