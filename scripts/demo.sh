@@ -3,4 +3,4 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 go build -o bin/waybill ./cmd/waybill
-exec bin/waybill demo
+exec bin/waybill demo "$@"

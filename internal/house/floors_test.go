@@ -30,6 +30,7 @@ var floors = map[string]floor{
 
 	"internal/devredis": stores,
 	"internal/dialect":  stores,
+	"internal/outside":  stores,
 	"internal/store":    stores,
 
 	"internal/await":  machines,
