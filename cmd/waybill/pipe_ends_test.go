@@ -127,17 +127,17 @@ func TestPipe_noLongerWanted(t *testing.T) {
 func TestPipe_notReady(t *testing.T) {
 	t.Parallel()
 	const failed = "level=ERROR msg=\"command can't start"
-	for name, tc := range map[string]struct{ script, why string }{
-		"it says nothing":                 {"exec sleep 60", "child is not ready after 300ms: it is to write"},
-		"it ends":                         {"echo no model >&2; exit 7", "child ended before it was ready: exit status 7: no model"},
-		"it closes its stdout":            {"exec 1>&-; exec sleep 60", "child closed its stdout before it was ready"},
-		"it writes a line that is no end": {"cat /dev/zero", "child wrote a line of more than 1572864 bytes before it was ready"},
+	for name, tc := range map[string]struct{ script, time, why string }{
+		"it says nothing":                 {"exec sleep 60", "300ms", "child is not ready after 300ms: it is to write"},
+		"it ends":                         {"echo no model >&2; exit 7", "30s", "child ended before it was ready: exit status 7: no model"},
+		"it closes its stdout":            {"exec 1>&-; exec sleep 60", "30s", "child closed its stdout before it was ready"},
+		"it writes a line that is no end": {"cat /dev/zero", "30s", "child wrote a line of more than 1572864 bytes before it was ready"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, c := held(t)
 			begun := filepath.Join(t.TempDir(), "begun")
-			p := launch(t, []string{"WAYBILL_REDIS=" + s.URL()}, "work", "--queue", "q=2", "--ready-timeout", "300ms", "--pipe",
+			p := launch(t, []string{"WAYBILL_REDIS=" + s.URL()}, "work", "--queue", "q=2", "--ready-timeout", tc.time, "--pipe",
 				"sh", "-c", "echo >>"+begun+"; "+tc.script)
 			until(t, "it was tried again and again", func() bool {
 				raw, _ := os.ReadFile(begun)

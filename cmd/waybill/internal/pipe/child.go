@@ -23,6 +23,9 @@ var errClosedStdout = errors.New("closed its stdout")
 // exitTime is how long a child that closed its stdout has to exit: most did so because they exit.
 const exitTime = time.Second
 
+// shownLine is how much of a line that is no message is passed on: readers of logs have limits too.
+const shownLine = 32 << 10
+
 // child is a process that does one job after another.
 type child struct {
 	proc   *process.Child
@@ -77,7 +80,7 @@ func (c *child) hear(line []byte) {
 	m, ok := parse(line, token)
 	switch {
 	case !ok:
-		_, _ = c.stderr.Write(append(line, '\n')) // nobody may listen
+		_, _ = c.stderr.Write(append(line[:min(len(line), shownLine)], '\n')) // nobody may listen
 	case m.Type == typeReady:
 		c.once.Do(func() { close(c.ready) })
 	case token == "" || m.Token != token:

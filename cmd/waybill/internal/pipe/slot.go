@@ -57,8 +57,8 @@ func (p *Pool) begin(ctx context.Context) (*child, error) {
 		err = fmt.Errorf("child is not ready after %s: it is to write %s", p.o.ReadyTimeout, `{"type":"ready"}`)
 		c.end(err)
 	case <-ctx.Done():
-		c.quit(p.o.Ending)
 		err = context.Cause(ctx)
+		c.end(err) // it may not read yet
 	}
 	return nil, err
 }
