@@ -23,11 +23,13 @@ type language struct {
 
 var languages = map[string]language{
 	"Python": {
-		"python3", []string{"--pipe", "python3", example("worker.py")},
+		"python3",
+		[]string{"--pipe", "python3", example("worker.py")},
 		[]string{"python3", "-c", "import sys, time; p = sys.stdin.read(); time.sleep(0.02); sys.stdout.write(p)"},
 	},
 	"Node": {
-		"node", []string{"--pipe", "node", example("worker.js")},
+		"node",
+		[]string{"--pipe", "node", example("worker.js")},
 		[]string{"node", "-e", "const p = require('fs').readFileSync(0); setTimeout(() => process.stdout.write(p), 20)"},
 	},
 	"Ruby":  {"ruby", []string{"--pipe", "ruby", example("worker.rb")}, []string{"ruby", "-e", "p = STDIN.read; sleep 0.02; print p"}},
@@ -159,41 +161,51 @@ func (s *scene) killInMidJob(jobs, kills int, args []string) (held []string) {
 	s.t.Helper()
 	w := s.work(args...)
 	for n := 1; n <= kills; n++ {
-		for done := int64(-1); done < int64(jobs*n/(kills+1)); { // each step may take its time
-			until(s.t, "one more is done, and some are under way", func() bool {
-				now := s.stats()
-				before := done
-				done = now.Completed
-				return done > before && now.Active > 0
-			})
-		}
+		s.await(func(now waybill.QueueStats) bool { return now.Completed >= int64(jobs*n/(kills+1)) && now.Active > 0 })
 		w.signal(syscall.SIGSTOP) // what it holds stays as it is now
-		now := s.active()
-		for again := s.active(); !slices.Equal(now, again); again = s.active() { // but for what it had sent
-			now = again
-		}
-		held = append(held, now...)
+		held = append(held, s.active()...)
 		w.kill()
 		w = s.work(args...)
 	}
-	for left := int64(jobs); left > 0; {
-		until(s.t, "one more is done", func() bool {
-			before := left
-			left = s.stats().Live()
-			return left < before
-		})
-	}
+	s.await(func(now waybill.QueueStats) bool { return now.Live() == 0 })
 	w.stop()
 	return held
 }
 
-// active are the jobs that a worker holds.
-func (s *scene) active() (ids []string) {
+// await waits until the queue stands so. There is no bound but that something is done within a minute: how long it all
+// takes is the machine's affair. It looks seldom, as looking takes time from the workers.
+func (s *scene) await(is func(waybill.QueueStats) bool) {
 	s.t.Helper()
-	for j, err := range s.Queue(queue).Jobs(s.t.Context(), waybill.Filter{States: []waybill.State{waybill.StateActive}}) {
-		must(s.t, err)
-		ids = append(ids, j.ID)
+	look := time.NewTicker(50 * time.Millisecond)
+	defer look.Stop()
+	done, since := int64(-1), time.Now()
+	for now := s.stats(); !is(now); now = s.stats() {
+		if now.Completed > done {
+			done, since = now.Completed, time.Now()
+		}
+		if time.Since(since) > time.Minute {
+			s.t.Fatalf("nothing is done any more: %+v", now)
+		}
+		<-look.C
 	}
-	slices.Sort(ids)
-	return ids
+}
+
+// active are the jobs that a worker holds, one that was just stopped: what it had sent by then has arrived when two looks
+// give the same.
+func (s *scene) active() []string {
+	s.t.Helper()
+	look := time.NewTicker(50 * time.Millisecond)
+	defer look.Stop()
+	for before := []string{"none yet"}; ; <-look.C {
+		var now []string
+		for j, err := range s.Queue(queue).Jobs(s.t.Context(), waybill.Filter{States: []waybill.State{waybill.StateActive}}) {
+			must(s.t, err)
+			now = append(now, j.ID)
+		}
+		slices.Sort(now)
+		if slices.Equal(now, before) {
+			return now
+		}
+		before = now
+	}
 }
