@@ -256,6 +256,21 @@ func TestHTTP_addresses(t *testing.T) {
 	}
 }
 
+func TestHTTP_proxy(t *testing.T) {
+	t.Parallel()
+	asked := make(chan string, 1)
+	proxy := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { asked <- r.URL.String() }))
+	t.Cleanup(proxy.Close)
+	s, c := held(t)
+	got := waybillOn(t, s, "", "work", "--queue", "q", "--until-empty", "--http-proxy", proxy.URL, "--http", "http://receiver.invalid/hook")
+	if j := job(t, c, "id"); got.status != 0 || j.State != waybill.StateCompleted {
+		t.Fatalf("job is %s: %s", j.State, got.err)
+	}
+	if to := <-asked; to != "http://receiver.invalid/hook" {
+		t.Errorf("the proxy was asked for %s", to)
+	}
+}
+
 func TestHTTP_ends(t *testing.T) {
 	t.Parallel()
 	start := func(t *testing.T, flags ...string) (*waybill.Client, *process, chan struct{}) {
