@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/waybillhq/waybill"
+	"github.com/waybillhq/waybill/cmd/waybill/internal/process"
 	"github.com/waybillhq/waybill/internal/runner"
 )
 
@@ -21,59 +21,52 @@ const (
 // commands runs each job as a process of its own: the payload on stdin, the result on stdout.
 // Payloads reach neither the arguments nor a shell.
 type commands struct {
-	argv   []string
-	env    []string      // of this process
-	snooze time.Duration // after status 75
-	stderr io.Writer
-	starts starts
-	// ending is closed when the grace is over: commands are told to stop and their jobs released.
-	ending  chan struct{}
-	running groups
+	argv    []string
+	env     []string      // of this process
+	snooze  time.Duration // after status 75
+	stderr  io.Writer
+	starts  *process.Starts
+	ending  <-chan struct{} // closed when commands are to end, their jobs released
+	running process.Groups
 }
 
 // handle is the handler of every kind.
 func (c *commands) handle(ctx context.Context, a *waybill.Attempt) ([]byte, error) {
 	deadline, _ := ctx.Deadline()
-	run := &child{
-		argv: c.argv, env: environment(c.env, a, deadline), stdin: a.Payload, stderr: c.stderr, groups: &c.running, started: c.starts.ok,
+	run := &process.Once{
+		Command: process.Command{Argv: c.argv, Env: environment(c.env, a, deadline), Stderr: c.stderr, Groups: &c.running},
+		Stdin:   a.Payload,
+		Most:    runner.MaxResult + 1, // one byte over the limit tells the worker to drop it
+		Started: c.starts.OK,
 	}
-	end, err := run.run(ctx, c.ending)
+	end, stdout, err := run.Run(ctx, c.ending)
 	if err != nil {
-		c.starts.fail(a.ID, err)
+		c.starts.Fail(a.ID, err)
 		return nil, release(err)
 	}
-	return c.outcome(end)
+	return c.outcome(end, stdout)
 }
 
 // outcome turns the end of a process into the end of an attempt. A process that was told to stop has
 // not done its job, whatever its status: programs commonly answer SIGTERM by status 0. Only where the
 // job is to be cancelled, what it finished counts.
-func (c *commands) outcome(end ended) ([]byte, error) {
+func (c *commands) outcome(end process.Exit, stdout []byte) ([]byte, error) {
 	switch {
-	case errors.Is(end.told, waybill.ErrShutdown):
-		return nil, release(end.told)
-	case end.told != nil && !errors.Is(end.told, waybill.ErrCancelled):
-		return nil, fmt.Errorf("%w: %s", end.told, end.text())
+	case errors.Is(end.Told, waybill.ErrShutdown):
+		return nil, release(end.Told)
+	case end.Told != nil && !errors.Is(end.Told, waybill.ErrCancelled):
+		return nil, fmt.Errorf("%w: %s", end.Told, end.Text())
 	}
-	switch end.state.ExitCode() {
+	switch end.State.ExitCode() {
 	case 0:
-		return end.stdout, nil
+		return stdout, nil
 	case statusSnooze:
 		return nil, waybill.Snooze(c.snooze)
 	case statusDead:
-		return nil, waybill.Dead(errors.New(end.text()))
+		return nil, waybill.Dead(errors.New(end.Text()))
 	}
-	return nil, errors.New(end.text())
+	return nil, errors.New(end.Text())
 }
 
 // release gives a job back that this worker can't run, or not now: it is no failure of the job.
 func release(err error) error { return &runner.Steer{End: runner.Release, Err: err} }
-
-// text is what a process left for people: how it ended, and the end of its stderr.
-func (e ended) text() string {
-	text := e.state.String() // "exit status 3", "signal: killed"
-	if tail := strings.TrimSpace(e.stderr); tail != "" {
-		text += ": " + tail
-	}
-	return text
-}

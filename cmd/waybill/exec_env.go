@@ -9,6 +9,9 @@ import (
 	"github.com/waybillhq/waybill"
 )
 
+// variable is one of the environment.
+type variable struct{ name, value string }
+
 // environment is what a command gets: ours, less what names Redis (it may hold a password) or
 // another job, and what tells of its job.
 func environment(ours []string, a *waybill.Attempt, deadline time.Time) []string {
@@ -20,7 +23,8 @@ func environment(ours []string, a *waybill.Attempt, deadline time.Time) []string
 	if !deadline.IsZero() {
 		until = deadline.UTC().Format("2006-01-02T15:04:05.000Z07:00")
 	}
-	job := []struct{ name, value string }{
+	env := slices.Clone(ours)
+	for _, v := range []variable{
 		{envURL, ""},
 		{"WAYBILL_JOB_ID", a.ID},
 		{"WAYBILL_QUEUE", a.Queue},
@@ -33,13 +37,17 @@ func environment(ours []string, a *waybill.Attempt, deadline time.Time) []string
 		{"WAYBILL_DEADLINE", until},
 		{"TRACEPARENT", a.Headers["traceparent"]},
 		{"TRACESTATE", a.Headers["tracestate"]},
+	} {
+		env = set(env, v)
 	}
-	env := slices.Clone(ours)
-	for _, v := range job {
-		env = slices.DeleteFunc(env, func(line string) bool { return strings.HasPrefix(line, v.name+"=") })
-		if v.value != "" && !strings.Contains(v.value, "\x00") {
-			env = append(env, v.name+"="+v.value)
-		}
+	return env
+}
+
+// set sets a variable; "" takes it out.
+func set(env []string, v variable) []string {
+	env = slices.DeleteFunc(env, func(line string) bool { return strings.HasPrefix(line, v.name+"=") })
+	if v.value != "" && !strings.Contains(v.value, "\x00") {
+		env = append(env, v.name+"="+v.value)
 	}
 	return env
 }

@@ -22,7 +22,7 @@ type app struct {
 	world
 	redisURL, redisFile, prefix string
 	json                        bool
-	argv                        []string // behind --exec
+	argv                        []string // behind --exec or --pipe
 }
 
 // run is the whole program. It returns the exit status.
@@ -47,10 +47,10 @@ func (a *app) execute(root *cobra.Command, args []string) error {
 	return root.ExecuteContext(context.Background())
 }
 
-// splitExec cuts the arguments behind the switch --exec: it ends our flags, and what follows is the
+// splitExec cuts the arguments behind the switch --exec or --pipe: it ends our flags, and what follows is the
 // command, with or without "--" before it.
 func splitExec(args []string) (ours, command []string) {
-	at := slices.Index(args, "--exec")
+	at := slices.IndexFunc(args, func(arg string) bool { return arg == "--exec" || arg == "--pipe" })
 	if end := slices.Index(args, "--"); at < 0 || end >= 0 && end < at {
 		return args, nil
 	}

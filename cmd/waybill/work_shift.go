@@ -9,26 +9,30 @@ import (
 	"slices"
 	"syscall"
 	"time"
+
+	"github.com/waybillhq/waybill/cmd/waybill/internal/process"
 )
 
 // stopTime bounds a stop after the grace: commands end or are killed, and their jobs are given back.
-const stopTime = killAfter + 15*time.Second
+const stopTime = process.KillAfter + 15*time.Second
 
 // Ends of a worker that are not in order.
 var (
 	errAtOnce = errors.New("stopped at once: the leases bring the jobs back")
-	errStuck  = errors.New("commands do not end: the leases bring their jobs back")
+	errStuck  = errors.New("jobs do not end: the leases bring them back")
 )
 
-// shift is the life of a worker, until its commands have ended. Once it claims no more it is quiet,
+// shift is the life of a worker, until its jobs have ended. Once it claims no more it is quiet,
 // or in its grace, or its grace is over.
 type shift struct {
-	run      func(context.Context) error
-	empty    func(context.Context) bool // waits until the queues are empty; nil = they need not be
-	commands *commands
-	log      *slog.Logger
-	grace    time.Duration
-	signals  chan os.Signal
+	run     func(context.Context) error
+	empty   func(context.Context) bool // waits until the queues are empty; nil = they need not be
+	rest    func()                     // is told when no more is claimed
+	kill    func()                     // ends all jobs at once
+	ending  chan struct{}              // is closed when the grace is over: jobs are to end, and are given back
+	log     *slog.Logger
+	grace   time.Duration
+	signals chan os.Signal
 
 	stopClaims context.CancelFunc
 	quiet      bool             // claim no more, but stay
@@ -46,7 +50,10 @@ func (s *shift) work(ctx context.Context) error {
 	defer signal.Stop(pipe)
 	claims, stop := context.WithCancel(ctx)
 	defer stop()
-	s.stopClaims = stop
+	s.stopClaims = func() {
+		s.rest()
+		stop()
+	}
 	ended := make(chan error, 1)
 	go func() { ended <- s.run(claims) }()
 	look, enough := context.WithCancel(ctx) // also when it is quiet
@@ -61,13 +68,13 @@ func (s *shift) work(ctx context.Context) error {
 			return s.stay(empty)
 		case <-empty:
 			s.quiet, empty = false, nil // there is nothing to stay for
-			stop()
+			s.stopClaims()
 		case sig := <-s.signals:
 			if err := s.signal(sig); err != nil {
 				return err
 			}
 		case <-s.over:
-			s.endCommands()
+			s.endJobs()
 		case <-s.enough:
 			return errStuck
 		}
@@ -109,8 +116,8 @@ func (s *shift) signal(sig os.Signal) error {
 		s.log.Info("quiet: no more claims", slog.String(keySignal, sig.String()))
 	case s.told:
 		s.log.Warn("stopped at once: leases bring the jobs back", slog.String(keySignal, sig.String()))
-		s.tellCommands()
-		s.commands.running.kill()
+		s.tellJobs()
+		s.kill()
 		return errAtOnce
 	default:
 		s.told = true
@@ -120,21 +127,21 @@ func (s *shift) signal(sig os.Signal) error {
 	return nil
 }
 
-// endCommands ends the grace.
-func (s *shift) endCommands() {
+// endJobs ends the grace.
+func (s *shift) endJobs() {
 	if s.enough != nil {
 		return
 	}
-	s.log.Warn("grace is over: commands are told to end, their jobs are given back")
-	s.tellCommands()
+	s.log.Warn("grace is over: jobs are told to end and given back")
+	s.tellJobs()
 	s.over, s.enough = nil, time.After(stopTime)
 }
 
-// tellCommands makes commands end, from now on by the worker's will. A second time it does nothing.
-func (s *shift) tellCommands() {
+// tellJobs makes jobs end, from now on by the worker's will. A second time it does nothing.
+func (s *shift) tellJobs() {
 	select {
-	case <-s.commands.ending:
+	case <-s.ending:
 	default:
-		close(s.commands.ending)
+		close(s.ending)
 	}
 }

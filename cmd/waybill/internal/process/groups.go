@@ -1,14 +1,14 @@
-package main
+package process
 
 import "sync"
 
-// groups are the process groups that run now.
-type groups struct {
+// Groups are the process groups that run now. The zero value is ready. It is safe for concurrent use.
+type Groups struct {
 	mu  sync.Mutex
 	all map[group]bool
 }
 
-func (s *groups) add(g group) {
+func (s *Groups) add(g group) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.all == nil {
@@ -17,14 +17,14 @@ func (s *groups) add(g group) {
 	s.all[g] = true
 }
 
-func (s *groups) remove(g group) {
+func (s *Groups) remove(g group) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.all, g)
 }
 
-// kill ends all of them at once.
-func (s *groups) kill() {
+// Kill ends all of them at once, by SIGKILL.
+func (s *Groups) Kill() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for g := range s.all {

@@ -1,11 +1,8 @@
 //go:build linux || darwin || dragonfly || freebsd || netbsd || openbsd
 
-package main
+package process
 
-import (
-	"os"
-	"syscall"
-)
+import "syscall"
 
 // group is a process group, named by the process that leads it.
 //
@@ -19,6 +16,3 @@ func (g group) alive() bool { return syscall.Kill(-int(g), 0) != syscall.ESRCH }
 
 // runs tells whether anything of the group still runs. It looks more closely than alive, and takes longer.
 func (g group) runs() bool { return g.alive() && !g.onlyZombies() }
-
-// quietSignals ask a worker to claim no more and go on.
-var quietSignals = []os.Signal{syscall.SIGTSTP}

@@ -1,4 +1,4 @@
-package main
+package process
 
 import (
 	"io"
@@ -8,26 +8,33 @@ import (
 	"time"
 )
 
-// streams are our ends of a child's stdin, stdout and stderr. They are pipes made here and not those
+// streams are our ends of a process's stdin, stdout and stderr. They are pipes made here and not those
 // of os/exec, whose Wait would wait for everybody who holds them before we could end the group.
 type streams struct {
+	feed         *os.File // of stdin
 	ours, theirs []*os.File
 	copies       sync.WaitGroup
 }
 
+// serving is who serves our ends, each in a goroutine of its own. stdin nil: nobody yet.
+type serving struct {
+	stdin          func(io.WriteCloser)
+	stdout, stderr func(io.Reader)
+}
+
 // connect gives the command its streams and starts to serve them.
-func (c *child) connect(cmd *exec.Cmd, stdout, stderr io.Writer) (*streams, error) {
+func connect(cmd *exec.Cmd, serve serving) (*streams, error) {
 	s := &streams{}
 	in, feed, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
 	s.add(feed, in)
-	cmd.Stdin = in
-	for _, to := range []struct {
-		w      io.Writer
+	cmd.Stdin, s.feed = in, feed
+	for _, from := range []struct {
+		serve  func(io.Reader)
 		stream *io.Writer
-	}{{stdout, &cmd.Stdout}, {stderr, &cmd.Stderr}} {
+	}{{serve.stdout, &cmd.Stdout}, {serve.stderr, &cmd.Stderr}} {
 		r, w, err := os.Pipe()
 		if err != nil {
 			s.started()
@@ -35,13 +42,12 @@ func (c *child) connect(cmd *exec.Cmd, stdout, stderr io.Writer) (*streams, erro
 			return nil, err
 		}
 		s.add(r, w)
-		*to.stream = w
-		s.copies.Go(func() { _, _ = io.Copy(to.w, r) }) // the end of the pipe, or of our patience
+		*from.stream = w
+		s.copies.Go(func() { from.serve(r) }) // to the end of the pipe, or of our patience
 	}
-	s.copies.Go(func() {
-		_, _ = feed.Write(c.stdin) // a command need not read it
-		_ = feed.Close()
-	})
+	if serve.stdin != nil {
+		s.copies.Go(func() { serve.stdin(feed) })
+	}
 	return s, nil
 }
 
@@ -49,7 +55,7 @@ func (s *streams) add(ours, theirs *os.File) {
 	s.ours, s.theirs = append(s.ours, ours), append(s.theirs, theirs)
 }
 
-// started closes the child's ends, which it has by now.
+// started closes the process's ends, which it has by now.
 func (s *streams) started() {
 	for _, f := range s.theirs {
 		_ = f.Close()
@@ -87,14 +93,31 @@ const tailBytes = 4 << 10
 // tail passes on what is written to it, and keeps the last bytes.
 type tail struct {
 	pass io.Writer
+	mu   sync.Mutex
 	buf  []byte
 }
 
 func (t *tail) Write(p []byte) (int, error) {
-	t.buf = append(t.buf, p[max(0, len(p)-tailBytes):]...)
-	t.buf = t.buf[max(0, len(t.buf)-tailBytes):]
+	t.keep(p)
 	_, _ = t.pass.Write(p) // the job does not fail because nobody listens
 	return len(p), nil
 }
 
-func (t *tail) String() string { return string(t.buf) }
+func (t *tail) keep(p []byte) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.buf = append(t.buf, p[max(0, len(p)-tailBytes):]...)
+	t.buf = t.buf[max(0, len(t.buf)-tailBytes):]
+}
+
+func (t *tail) reset() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.buf = nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(t.buf)
+}

@@ -1,4 +1,4 @@
-package main
+package process
 
 // ParseStat reads /proc/PID/stat.
 func ParseStat(raw []byte) (int, bool) {

@@ -1,6 +1,6 @@
 //go:build !(linux || darwin || dragonfly || freebsd || netbsd || openbsd)
 
-package main
+package process
 
 import (
 	"os"
@@ -22,5 +22,3 @@ func (g group) kill() {
 
 func (g group) alive() bool { return false }
 func (g group) runs() bool  { return false }
-
-var quietSignals []os.Signal

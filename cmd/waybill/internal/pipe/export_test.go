@@ -1,0 +1,4 @@
+package pipe
+
+// JobLine is the line of an attempt.
+var JobLine = jobLine

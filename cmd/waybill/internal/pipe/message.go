@@ -1,0 +1,139 @@
+package pipe
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+	"unicode/utf8"
+
+	"github.com/waybillhq/waybill"
+)
+
+// Types of messages. Lines of other types are logs.
+const (
+	typeReady    = "ready"
+	typeProgress = "progress"
+	typeSettle   = "settle"
+)
+
+// timeForm is RFC 3339 with milliseconds, as everywhere in JSON.
+const timeForm = "2006-01-02T15:04:05.000Z07:00"
+
+// job is the line that a child gets: the fields of a job's JSON, those that a worker can't know as null, and two more.
+type job struct {
+	Type            string            `json:"type"`
+	ID              string            `json:"id"`
+	Queue           string            `json:"queue"`
+	Kind            string            `json:"kind"`
+	State           string            `json:"state"`
+	Payload         *string           `json:"payload"`
+	PayloadBase64   []byte            `json:"payload_base64"`
+	Result          *string           `json:"result"`
+	ResultBase64    *string           `json:"result_base64"`
+	Token           string            `json:"token"`
+	Worker          *string           `json:"worker"`
+	Host            *string           `json:"host"`
+	Reason          *string           `json:"reason"`
+	Attempt         int               `json:"attempt"`
+	Failures        int               `json:"failures"`
+	Crashes         int               `json:"crashes"`
+	Snoozes         *int              `json:"snoozes"`
+	MaxFailures     int               `json:"max_failures"` // -1: unlimited
+	Priority        int               `json:"priority"`
+	LIFO            *bool             `json:"lifo"`
+	ResultDropped   *bool             `json:"result_dropped"`
+	CancelRequested *bool             `json:"cancel_requested"`
+	RetentionMS     *int64            `json:"retention_ms"`
+	Headers         map[string]string `json:"headers"`
+	Progress        *struct{}         `json:"progress"`
+	EnqueuedAt      *string           `json:"enqueued_at"`
+	DueAt           *string           `json:"due_at"`
+	StartedAt       *string           `json:"started_at"`
+	FinishedAt      *string           `json:"finished_at"`
+	LeaseEndsAt     *string           `json:"lease_ends_at"`
+	Errors          []struct{}        `json:"errors"`
+	IdempotencyKey  string            `json:"idempotency_key"`
+	DeadlineAt      *string           `json:"deadline_at"`
+}
+
+// jobLine is the line of an attempt, with its end.
+func jobLine(a *waybill.Attempt, deadline time.Time) ([]byte, error) {
+	j := job{
+		Type: "job", ID: a.ID, Queue: a.Queue, Kind: a.Kind, State: string(waybill.StateActive), Token: a.Token,
+		Attempt: a.Number, Failures: a.Failures, Crashes: a.Crashes, MaxFailures: a.MaxFailures, Priority: a.Priority,
+		Headers: a.Headers, EnqueuedAt: timeText(a.EnqueuedAt), DueAt: timeText(a.DueAt),
+		IdempotencyKey: a.IdempotencyKey(), DeadlineAt: timeText(deadline),
+	}
+	if utf8.Valid(a.Payload) {
+		text := string(a.Payload)
+		j.Payload = &text
+	} else {
+		j.PayloadBase64 = a.Payload
+	}
+	if j.Headers == nil {
+		j.Headers = map[string]string{}
+	}
+	var line bytes.Buffer
+	e := json.NewEncoder(&line)
+	e.SetEscapeHTML(false)
+	err := e.Encode(j)
+	return line.Bytes(), err
+}
+
+func timeText(t time.Time) *string {
+	if t.IsZero() {
+		return nil
+	}
+	s := t.UTC().Format(timeForm)
+	return &s
+}
+
+// message is a line that a child writes.
+type message struct {
+	Type    string          `json:"type"`
+	Token   string          `json:"token"`
+	Percent int             `json:"percent"`
+	Note    string          `json:"note"`
+	Outcome string          `json:"outcome"`
+	Result  json.RawMessage `json:"result"`
+	Error   string          `json:"error"`
+	DelayMS *int64          `json:"delay_ms"`
+
+	bad error // what is wrong with it
+}
+
+// parse reads a line. False: it is no message, so a log. token is that of the job that runs, "" = none: a settle that
+// holds it and is no JSON (NaN is none) was meant for us, and the job would wait for it for ever.
+func parse(line []byte, token string) (message, bool) {
+	line = bytes.TrimSpace(line)
+	var m message
+	if !bytes.HasPrefix(line, []byte("{")) {
+		return m, false
+	}
+	err := json.Unmarshal(line, &m)
+	var field *json.UnmarshalTypeError
+	switch {
+	case err == nil:
+	case errors.As(err, &field): // the other fields were read
+		m.bad = fmt.Errorf("%s: %s is a JSON %s: want %s", m.Type, field.Field, field.Value, field.Type)
+	case token != "" && bytes.Contains(line, []byte(token)) && bytes.Contains(line, []byte(`"settle"`)):
+		return message{Type: typeSettle, Token: token, bad: fmt.Errorf("settle is no JSON: %w", err)}, true
+	default:
+		return m, false
+	}
+	switch m.Type {
+	case typeReady, typeProgress, typeSettle:
+		return m, true
+	}
+	return m, false
+}
+
+// result is what was given as it is spelled; nil = none.
+func (m message) result() []byte {
+	if string(m.Result) == "null" {
+		return nil
+	}
+	return m.Result
+}

@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Installs Ruby through apt where it is missing, for the tests of examples/workers. Python, Node and a shell are not
+# installed: their tests skip loudly without them, and fail in CI. Where Ruby can't be installed, or takes more than 30 s,
+# that is said, and its tests skip.
+set -euo pipefail
+
+if command -v ruby >/dev/null; then exit 0; fi
+
+skip() {
+  echo "install-languages: $1: the tests of workers in Ruby will be SKIPPED." >&2
+  exit 0
+}
+
+command -v apt-get >/dev/null || skip "there is no Ruby on the PATH, and no apt-get"
+[[ $(id -u) == 0 ]] || command -v sudo >/dev/null || skip "apt-get needs root, and there is no sudo"
+root() {
+  if [[ $(id -u) == 0 ]]; then "$@"; else sudo "$@"; fi
+}
+
+echo "install-languages: installing Ruby through apt"
+apt() {
+  root env DEBIAN_FRONTEND=noninteractive timeout 30 apt-get -qq "$@" </dev/null
+}
+apt update || skip "apt-get update failed, or took too long"
+apt install --yes --download-only --no-install-recommends ruby >/dev/null || skip "apt-get could not fetch Ruby, or took too long"
+# From here on it is let finish: an install that is cut off leaves apt in need of repair.
+root env DEBIAN_FRONTEND=noninteractive apt-get -qq install --yes --no-install-recommends ruby </dev/null >/dev/null ||
+  skip "apt-get could not install Ruby"
+command -v ruby >/dev/null || skip "apt-get installed Ruby, but it is not on the PATH"
