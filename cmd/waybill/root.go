@@ -70,6 +70,9 @@ it hands in proof.
 
 Redis is named by --redis, by --redis-file or by WAYBILL_REDIS:
   redis://[USER:PASSWORD@]HOST[:PORT][/DB]   rediss://… with TLS   unix://PATH[?db=N]
+  redis+sentinel://[USER:PASSWORD@]HOST[:PORT],…/MASTER[/DB]   redis+cluster://[USER:PASSWORD@]HOST[:PORT],…
+The last two with TLS begin with rediss. User and password are the Redis server's; those of
+the Sentinels go behind ?, as sentinel_username=…&sentinel_password=….
 A password is better kept in WAYBILL_REDIS or in a file: other users can read the
 arguments of a running program.
 
