@@ -27,8 +27,9 @@ whether it existed, and it is not found (exit status 9).`,
 			defer stop()
 			return a.jobGet(ctx, args[0], args[1])
 		},
+		ValidArgsFunction: a.completeQueue,
 	}
-	return parent("job", "Look at single jobs", get)
+	return parent("job", "Look at jobs, wait for them, and change them", get, a.jobWaitCommand())
 }
 
 func (a *app) jobGet(ctx context.Context, queue, id string) error {

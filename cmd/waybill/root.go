@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -86,7 +85,7 @@ Exit status:
 	root.SetIn(a.stdin)
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usage(cmd, "%v", err) })
+	root.SetFlagErrorFunc(flagError)
 	f := root.PersistentFlags()
 	f.StringVar(&a.redisURL, "redis", "", "`URL` of Redis (default $WAYBILL_REDIS, else "+defaultURL+")")
 	f.StringVar(&a.redisFile, "redis-file", "", "`PATH` of a file that holds the URL of Redis")
@@ -94,7 +93,7 @@ Exit status:
 	f.BoolVar(&a.json, "json", false, "print JSON, one object a line")
 	root.AddCommand(
 		a.enqueueCommand(), a.workCommand(), a.jobCommand(), a.queueCommand(),
-		a.devCommand(), a.demoCommand(), a.demoWorkerCommand(), a.versionCommand(),
+		a.devCommand(), a.demoCommand(), a.demoWorkerCommand(), a.versionCommand(), a.completionCommand(),
 	)
 	return root
 }
@@ -113,11 +112,7 @@ func onlyBelow(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return cmd.Help()
 	}
-	hint := ""
-	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-		hint = ": is it " + strings.Join(near, " or ") + "?"
-	}
-	return usage(cmd, "unknown command %q for %q%s", args[0], cmd.CommandPath(), hint)
+	return usage(cmd, "unknown command %q for %q%s", args[0], cmd.CommandPath(), nearCommand(cmd, args[0]))
 }
 
 // between checks the number of arguments.

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+	"unicode/utf8"
+
+	"github.com/waybillhq/waybill"
+	"github.com/waybillhq/waybill/internal/record"
+)
+
+// sender sends lines and answers each, in order. It is for one goroutine.
+type sender struct {
+	app     *app
+	client  connection
+	read    lineJobs
+	tally   tally
+	shown   time.Time // when progress was last shown
+	waiting waiting
+	wait    bool
+	pending []*sentLine // that are waited for, in order
+}
+
+// sentLine is a line and what became of it.
+type sentLine struct {
+	number int64
+	kind   string
+	e      waybill.Enqueued
+	over   chan struct{} // closed when the job has ended; nil = it is not waited for
+	result []byte
+	err    error // of the wait
+}
+
+// run sends what comes, until all is answered.
+func (s *sender) run(ctx context.Context, batches <-chan []line, failed <-chan error) error {
+	var ending error
+	for batches != nil || len(s.pending) > 0 {
+		in, first := batches, (<-chan struct{})(nil)
+		if len(s.pending) > 0 {
+			first = s.pending[0].over
+		}
+		if len(s.pending) >= mostWaits {
+			in = nil
+		}
+		select {
+		case <-ctx.Done():
+			return s.finish(fmt.Errorf("%w: nothing after line %d was sent", errInterrupted, s.tally.lines))
+		case b, ok := <-in:
+			if !ok {
+				batches, ending = nil, <-failed
+				continue
+			}
+			if err := s.send(ctx, b); err != nil {
+				return err
+			}
+		case <-first:
+			if err := s.printOver(); err != nil {
+				return err
+			}
+		}
+		s.progress()
+	}
+	return s.finish(ending)
+}
+
+// send sends a batch, and prints its answers or begins to wait.
+func (s *sender) send(ctx context.Context, lines []line) error {
+	sent := make([]*sentLine, len(lines))
+	var requests []waybill.Request
+	var places []int
+	for i, l := range lines {
+		r, err := s.read.request(l)
+		sent[i] = &sentLine{number: l.number, kind: r.Kind}
+		if err != nil {
+			id := cmp.Or(r.ID, record.NewID(time.Now()))
+			sent[i].e = waybill.Enqueued{ID: id, Queue: r.Queue, Outcome: waybill.OutcomeInvalid, Err: err}
+			continue
+		}
+		requests, places = append(requests, r), append(places, i)
+	}
+	said, _ := s.client.EnqueueMany(ctx, requests) // each answer has its error
+	for i, e := range said {
+		sent[places[i]].e = e
+	}
+	for _, l := range sent {
+		s.tally.add(l.e)
+		if s.wait && l.e.Err == nil {
+			l.over = make(chan struct{})
+			go s.end(ctx, l)
+		}
+	}
+	s.pending = append(s.pending, sent...)
+	return s.printOver()
+}
+
+// end waits for the end of a line's job.
+func (s *sender) end(ctx context.Context, l *sentLine) {
+	defer close(l.over)
+	l.result, l.err = s.waiting.end(ctx, l.e.Queue, l.e.ID)
+}
+
+// isOver tells whether a line can be answered.
+func (l *sentLine) isOver() bool {
+	if l.over == nil {
+		return true
+	}
+	select {
+	case <-l.over:
+		return true
+	default:
+		return false
+	}
+}
+
+// printOver answers the first lines, up to one that is waited for.
+func (s *sender) printOver() error {
+	out := bufio.NewWriter(s.app.stdout)
+	for len(s.pending) > 0 && s.pending[0].isOver() {
+		l := s.pending[0]
+		s.pending = s.pending[1:]
+		if l.over != nil {
+			s.tally.end(l.err)
+		}
+		if err := s.print(out, l); err != nil {
+			return err
+		}
+	}
+	return out.Flush()
+}
+
+// print answers one line. What went wrong is told to people too.
+func (s *sender) print(out io.Writer, l *sentLine) error {
+	err := l.e.Err
+	if err == nil {
+		err = l.err
+	}
+	switch a := answerTo(l.kind, l.e, l.number); {
+	case s.app.json && l.over != nil:
+		return printJSON(out, answerEnd(a, l.result, l.err))
+	case s.app.json && s.wait:
+		return printJSON(out, answerEnding{answer: a})
+	case s.app.json:
+		return printJSON(out, a)
+	}
+	if s.wait && err == nil && !utf8.Valid(l.result) {
+		err = errNotText
+		s.tally.raise(err)
+	}
+	if err != nil {
+		s.clear()
+		s.app.say("line %d: %s", l.number, message(err))
+	}
+	if s.wait {
+		return printResult(out, l.result, err)
+	}
+	return printThere(out, l.e)
+}
+
+var errNotText = errors.New("the result is not UTF-8: with --json it is there as result_base64")
+
+// printResult prints a result as a JSON string.
+func printResult(out io.Writer, result []byte, err error) error {
+	if err != nil || result == nil {
+		return printJSON(out, nil)
+	}
+	return printJSON(out, string(result))
+}

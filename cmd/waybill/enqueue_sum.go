@@ -1,0 +1,136 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/waybillhq/waybill"
+)
+
+// tally counts outcomes and ends, and keeps the worst status.
+type tally struct {
+	counts map[waybill.Outcome]int64
+	ends   map[string]int64 // of jobs that were waited for
+	lines  int64
+	worst  int
+}
+
+func newTally() tally {
+	return tally{counts: map[waybill.Outcome]int64{}, ends: map[string]int64{}}
+}
+
+// add counts a job that was sent.
+func (t *tally) add(e waybill.Enqueued) {
+	t.lines++
+	t.counts[e.Outcome]++
+	t.raise(e.Err)
+}
+
+// ends are the words for how jobs ended that were waited for, in the order in which they are summed up.
+var ends = []string{
+	string(waybill.StateCompleted), string(waybill.StateDead), string(waybill.StateCancelled), string(waybill.StateDeleted), notEnded,
+}
+
+// notEnded: the wait was over, or failed.
+const notEnded = "not ended"
+
+// end counts a job that was waited for.
+func (t *tally) end(err error) {
+	word := notEnded
+	if ended, ok := errors.AsType[*waybill.EndedError](err); ok {
+		word = string(ended.State)
+	}
+	if err == nil {
+		word = string(waybill.StateCompleted)
+	}
+	t.ends[word]++
+	t.raise(err)
+}
+
+// raise makes the status that of err if that is worse.
+func (t *tally) raise(err error) {
+	if err == nil {
+		return
+	}
+	status := meaningOf(err).status
+	for _, s := range badness {
+		if s == t.worst {
+			return
+		}
+		if s == status {
+			t.worst = s
+			return
+		}
+	}
+}
+
+// err is nil where every job was taken.
+func (t *tally) err() error {
+	if t.worst == 0 {
+		return nil
+	}
+	return told(t.worst)
+}
+
+// outcomes is the order in which outcomes are summed up.
+var outcomes = []waybill.Outcome{
+	waybill.OutcomeAccepted, waybill.OutcomeWaited, waybill.OutcomeSpilled, waybill.OutcomeDuplicate,
+	waybill.OutcomeRejected, waybill.OutcomeConflict, waybill.OutcomeInvalid, waybill.OutcomeUnavailable,
+	waybill.OutcomeUnknown,
+}
+
+// summary is how many jobs had which outcome, and how those ended that were waited for.
+func (t *tally) summary() string {
+	text := listed(outcomes, t.counts)
+	if text == "" {
+		return "nothing sent"
+	}
+	if over := listed(ends, t.ends); over != "" {
+		text += "; " + over
+	}
+	return text
+}
+
+// listed is how many there are of which word, in the order of the words.
+func listed[W ~string](words []W, counts map[W]int64) string {
+	var parts []string
+	for _, w := range words {
+		if n := counts[w]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, w))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// summary is how many lines had which outcome.
+func (s *sender) summary() string {
+	return fmt.Sprintf("%s: %s", count(s.tally.lines, "line"), s.tally.summary())
+}
+
+// progress shows how far it is, on a terminal only, five times a second.
+func (s *sender) progress() {
+	if isTerminal(s.app.stderr) && time.Since(s.shown) > 200*time.Millisecond {
+		s.shown = time.Now()
+		fmt.Fprint(s.app.stderr, clearLine, s.summary())
+	}
+}
+
+// clear takes the progress line away.
+func (s *sender) clear() {
+	if !s.shown.IsZero() {
+		fmt.Fprint(s.app.stderr, clearLine)
+	}
+}
+
+// finish sums up and gives the worst status. err is what ended the reading before its time.
+func (s *sender) finish(err error) error {
+	s.clear()
+	s.app.say("%s", s.summary())
+	if err != nil {
+		s.tally.raise(err)
+		s.app.say("%s", message(err))
+	}
+	return s.tally.err()
+}
