@@ -11,14 +11,15 @@ import (
 
 // Queue looks at one queue and its jobs, for tools: untyped, by ID.
 type Queue struct {
-	q   *knownQueue
-	err error // of the name, told by every method
+	client *Client
+	q      *knownQueue
+	err    error // of the name, told by every method
 }
 
 // Queue gives a queue by name. It sends nothing; a bad name is told by the first method as ErrInvalid.
 func (c *Client) Queue(name string) *Queue {
 	q, err := c.queue(orDefault(name))
-	return &Queue{q: q, err: err}
+	return &Queue{client: c, q: q, err: err}
 }
 
 // Queues lists the names of all queues that clients wrote to, in no order. Errors: ErrUnavailable.

@@ -1,0 +1,55 @@
+package waybill
+
+import (
+	"context"
+	"time"
+)
+
+// pace slows a bulk change down: to a rate, or else so that it takes no more than half of Redis's time.
+type pace struct {
+	rate  float64 // jobs a second; 0 = courtesy alone
+	began time.Time
+	next  time.Time // when the next job may be changed
+}
+
+// most is how many jobs are changed in one call: a tenth of a second's.
+func (p *pace) most() int {
+	if p.rate == 0 {
+		return changeStep
+	}
+	return int(min(changeStep, max(1, p.rate/10)))
+}
+
+// wait lets the time of n jobs pass; false where ctx ended first.
+func (p *pace) wait(ctx context.Context, n int) bool {
+	if p.rate == 0 {
+		return ctx.Err() == nil
+	}
+	if now := time.Now(); p.next.Before(now) {
+		p.next = now
+	}
+	p.next = p.next.Add(time.Duration(float64(n) / p.rate * float64(time.Second)))
+	return sleep(ctx, time.Until(p.next))
+}
+
+// begin is the begin of a step.
+func (p *pace) begin() { p.began = time.Now() }
+
+// courtesy leaves as much time to others as the step took.
+func (p *pace) courtesy(ctx context.Context) {
+	if p.rate == 0 {
+		sleep(ctx, time.Since(p.began))
+	}
+}
+
+// sleep lets time pass; false where ctx ended first.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}
