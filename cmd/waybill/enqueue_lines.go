@@ -31,7 +31,7 @@ func (a *app) enqueueLines(ctx context.Context, c connection, r waybill.Request,
 		return err
 	}
 	s := &sender{
-		app: a, client: c, read: plainLines{r}, tally: newTally(), waiting: waiting{c, time.Duration(f.waitFor)}, wait: f.wait,
+		app: a, client: c, live: a.liveLine(), read: plainLines{r}, tally: newTally(), waiting: waiting{c, time.Duration(f.waitFor)}, wait: f.wait,
 	}
 	if f.jsonl {
 		s.read = objectLines{r}

@@ -20,7 +20,7 @@ type sender struct {
 	client  connection
 	read    lineJobs
 	tally   tally
-	shown   time.Time // when progress was last shown
+	live    *liveLine // how far it is
 	waiting waiting
 	wait    bool
 	pending []*sentLine // that are waited for, in order
@@ -63,7 +63,7 @@ func (s *sender) run(ctx context.Context, batches <-chan []line, failed <-chan e
 				return err
 			}
 		}
-		s.progress()
+		s.live.show(s.summary)
 	}
 	return s.finish(ending)
 }
@@ -152,7 +152,7 @@ func (s *sender) print(out io.Writer, l *sentLine) error {
 		s.tally.raise(err)
 	}
 	if err != nil {
-		s.clear()
+		s.live.clear()
 		s.app.say("line %d: %s", l.number, message(err))
 	}
 	if s.wait {

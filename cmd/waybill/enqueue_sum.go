@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/waybillhq/waybill"
 )
@@ -109,24 +108,9 @@ func (s *sender) summary() string {
 	return fmt.Sprintf("%s: %s", count(s.tally.lines, "line"), s.tally.summary())
 }
 
-// progress shows how far it is, on a terminal only, five times a second.
-func (s *sender) progress() {
-	if isTerminal(s.app.stderr) && time.Since(s.shown) > 200*time.Millisecond {
-		s.shown = time.Now()
-		fmt.Fprint(s.app.stderr, clearLine, s.summary())
-	}
-}
-
-// clear takes the progress line away.
-func (s *sender) clear() {
-	if !s.shown.IsZero() {
-		fmt.Fprint(s.app.stderr, clearLine)
-	}
-}
-
 // finish sums up and gives the worst status. err is what ended the reading before its time.
 func (s *sender) finish(err error) error {
-	s.clear()
+	s.live.clear()
 	s.app.say("%s", s.summary())
 	if err != nil {
 		s.tally.raise(err)

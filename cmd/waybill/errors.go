@@ -50,6 +50,7 @@ type meaning struct {
 // meanings is the one table from errors to statuses, words and hints; the first that fits.
 var meanings = []meaning{
 	{errWaitOver, exitWaitOver, "timeout", waitOverHint},
+	{errDrainOver, exitWaitOver, "timeout", fixed("it goes on; the same command waits again")},
 	{waybill.ErrUnknown, exitUnknown, "unknown", fixed("ask again with the same ID, it adds nothing twice")},
 	{waybill.ErrUnavailable, exitUnavailable, "unavailable", unavailableHint},
 	{waybill.ErrInvalid, exitInvalid, "invalid", nil},
@@ -62,6 +63,7 @@ var meanings = []meaning{
 	{waybill.ErrCancelled, exitEnded, "cancelled", nil},
 	{waybill.ErrNotFound, exitNotFound, "not_found", fixed("it never was, or retention and window are over")},
 	{errInterrupted, exitOther, "interrupted", nil},
+	{errDeclined, exitOther, "declined", nil},
 }
 
 // errInterrupted: the user ended the program before its end.
@@ -79,12 +81,15 @@ func meaningOf(err error) meaning {
 
 // message tells an error in one line: what happened, and what to do.
 func message(err error) string {
-	text := visible(strings.Join(strings.Fields(err.Error()), " "), "")
+	text := oneLine(err.Error())
 	if hint := meaningOf(err).hint; hint != nil {
 		text += ": " + hint(err)
 	}
 	return text
 }
+
+// oneLine is a text in one line, safe for a terminal.
+func oneLine(text string) string { return visible(strings.Join(strings.Fields(text), " "), "") }
 
 func fixed(hint string) func(error) string { return func(error) string { return hint } }
 

@@ -29,7 +29,8 @@ whether it existed, and it is not found (exit status 9).`,
 		},
 		ValidArgsFunction: a.completeQueue,
 	}
-	return parent("job", "Look at jobs, wait for them, and change them", get, a.jobWaitCommand())
+	return parent("job", "Look at jobs, wait for them, and change them", get, a.jobListCommand(), a.jobWaitCommand(),
+		a.requeueCommand(), a.promoteCommand(), a.cancelCommand(), a.deleteCommand())
 }
 
 func (a *app) jobGet(ctx context.Context, queue, id string) error {
