@@ -276,3 +276,34 @@ func TestQueue_ChangeAll(t *testing.T) {
 }
 
 func second[T any](_ T, err error) error { return err }
+
+func TestQueue_Audit(t *testing.T) {
+	t.Parallel()
+	ctx, s := t.Context(), newShelf(t)
+	s.fill("a", 150)
+	audit := func(repair bool) (found []waybill.Finding, looked int64) {
+		t.Helper()
+		err := s.q.Audit(ctx, repair, func(f waybill.Finding) { found = append(found, f) }, func(n int64) { looked = n })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found, looked
+	}
+	if found, looked := audit(false); found != nil || looked < 300 {
+		t.Fatalf("a sound queue: %v, %d looked at", found, looked)
+	}
+	s.add("b", "due")
+	s.end(store.Retry, "no")
+	if err := s.rdb.Del(ctx, s.prefix+":{mail}:retry").Err(); err != nil { // Redis loses an index
+		t.Fatal(err)
+	}
+	for _, repair := range []bool{false, true} {
+		found, _ := audit(repair)
+		if len(found) != 1 || found[0] != (waybill.Finding{What: "unindexed", Item: "a-000", Repaired: repair}) {
+			t.Errorf("repair %v: %+v", repair, found)
+		}
+	}
+	if found, _ := audit(false); found != nil || s.stats().Ready != 151 {
+		t.Errorf("after the repair: %v, %d ready", found, s.stats().Ready)
+	}
+}

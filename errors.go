@@ -46,6 +46,9 @@ var (
 	ErrNewer = store.ErrNewer
 )
 
+// ErrNoWorker says that no worker of this ID was there within the last 30 seconds.
+var ErrNoWorker = store.ErrNoWorker
+
 // Causes with which a handler's context ends: see context.Cause.
 var (
 	// ErrLeaseLost: the attempt's lease ran out, and its job was given to somebody else, or deleted.

@@ -28,6 +28,10 @@ const (
 	EventRedisDown EventType = "redis_down"
 	// EventRedisUp: all calls are answered again, or the queue whose calls failed was dropped. Took is how long Redis was away.
 	EventRedisUp EventType = "redis_up"
+	// EventQuietAsked: an operator asked the worker to claim nothing more, and it does so.
+	EventQuietAsked EventType = "quiet_asked"
+	// EventStopAsked: an operator asked the worker to stop, and Run now ends as when its context does.
+	EventStopAsked EventType = "stop_asked"
 )
 
 // AttemptOutcome is how an attempt ended.

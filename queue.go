@@ -58,6 +58,18 @@ type QueueSettings struct {
 	WindowGenerated *time.Duration // how long an ended job with a generated ID is known at least; default 60 s
 	WindowNamed     *time.Duration // the same for given IDs; default 1 h
 	WindowCount     *int64         // most jobs in a generation of the window; default 1,000,000
+	// Lease is that of workers whose own options say none; from 100 ms to 1 h, default 30 s. Workers read it when they
+	// start.
+	Lease *time.Duration
+}
+
+// Settings gives all settings of the queue, none nil; what was never set has its default. Errors: ErrUnavailable.
+func (q *Queue) Settings(ctx context.Context) (QueueSettings, error) {
+	if q.err != nil {
+		return QueueSettings{}, q.err
+	}
+	s, err := q.q.Settings(ctx)
+	return QueueSettings(s), err
 }
 
 // Set changes settings. Errors: ErrInvalid, ErrUnavailable, ErrUnknown.

@@ -16,8 +16,8 @@ import (
 const (
 	DefaultMaxFailures = 25
 	DefaultConcurrency = 10
-	DefaultLease       = 30 * time.Second
-	DefaultGrace       = 25 * time.Second // below the 30 s that most supervisors give
+	DefaultLease       = store.DefaultLease // 30 s
+	DefaultGrace       = 25 * time.Second   // below the 30 s that most supervisors give
 )
 
 // AnyKind as a kind's name stands for every kind that has no handler of its own.
@@ -54,7 +54,9 @@ type WorkerOptions struct {
 	// for which jobs wait that are due later: their times are known.
 	PollInterval time.Duration
 
-	Lease   time.Duration // renewed at a third; 0 = 30 s; from 100 ms to 1 h
+	// Lease is how long a job stays this worker's without a sign of life; it is renewed at a third. 0 = as each queue's
+	// settings say when its work begins, 30 s where they say nothing; from 100 ms to 1 h.
+	Lease   time.Duration
 	Grace   time.Duration // from the begin of a stop until handlers are cancelled; 0 = 25 s
 	Retry   RetryPolicy   // of kinds without their own; nil = Exponential(time.Second, time.Hour)
 	Logger  *slog.Logger  // nil = silent
@@ -87,9 +89,6 @@ type handled struct {
 
 // NewWorker makes a worker on a client. It sends nothing. Errors: ErrInvalid.
 func NewWorker(c *Client, o WorkerOptions) (*Worker, error) {
-	if o.Lease == 0 {
-		o.Lease = DefaultLease
-	}
 	if o.Grace == 0 {
 		o.Grace = DefaultGrace
 	}
@@ -108,8 +107,8 @@ func NewWorker(c *Client, o WorkerOptions) (*Worker, error) {
 
 func (o WorkerOptions) check() error {
 	switch {
-	case o.Lease < 100*time.Millisecond || o.Lease > store.MaxLease:
-		return invalid("lease", "is %s: from 100ms to %s", o.Lease, store.MaxLease)
+	case o.Lease != 0 && (o.Lease < store.MinLease || o.Lease > store.MaxLease):
+		return invalid("lease", "is %s: from %s to %s, or 0", o.Lease, store.MinLease, store.MaxLease)
 	case o.Concurrency < 0 || o.Concurrency > maxConcurrency:
 		return invalid("concurrency", "is %d: from 1 to %d, or 0", o.Concurrency, maxConcurrency)
 	case o.PollInterval != 0 && (o.PollInterval < minPoll || o.PollInterval > maxPoll):

@@ -20,9 +20,11 @@ type served struct {
 	name   string
 	queue  *knownQueue
 	runner *runner.Runner
-	stop   context.CancelFunc
-	ended  chan struct{}
-	err    error // once it has ended
+
+	concurrency int
+	stop        context.CancelFunc
+	ended       chan struct{}
+	err         error // once it has ended
 }
 
 // Run works until ctx ends; then it claims nothing more, waits for the handlers, cancels those that
@@ -31,6 +33,10 @@ type served struct {
 // Redis being away is no error: the worker tries again until ctx ends. Errors: ErrInvalid where no kind
 // is handled, or a kind's queue is not among those of the options; Run called twice is an error too.
 func (w *Worker) Run(ctx context.Context) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	shown := newPresence(w)
+	shown.stop = stop
 	var all sync.WaitGroup
 	var mu sync.Mutex
 	var errs []error
@@ -38,7 +44,7 @@ func (w *Worker) Run(ctx context.Context) error {
 		var own context.Context
 		own, s.stop = context.WithCancel(ctx)
 		all.Go(func() {
-			w.serve(own, s)
+			w.serve(own, s, shown)
 			if ctx.Err() != nil { // who dropped the queue before is told there
 				mu.Lock()
 				errs = append(errs, s.err)
@@ -53,11 +59,13 @@ func (w *Worker) Run(ctx context.Context) error {
 	defer enough()
 	var watching sync.WaitGroup
 	watching.Go(func() { w.team.Run(watch) })
+	watching.Go(func() { shown.run(watch) })
 	<-ctx.Done()
 	watching.Go(w.team.Silence)
 	w.mu.Lock()
 	w.ended = true
 	w.mu.Unlock()
+	shown.call()
 	all.Wait()
 	enough()
 	watching.Wait()
@@ -65,25 +73,29 @@ func (w *Worker) Run(ctx context.Context) error {
 }
 
 // serve works one queue off until ctx ends.
-func (w *Worker) serve(ctx context.Context, s *served) {
+func (w *Worker) serve(ctx context.Context, s *served, p *presence) {
 	defer s.stop()
-	unheed := s.heed()
+	p.call()
+	unheed := s.heed(p)
 	s.err = s.runner.Run(ctx)
 	unheed()
 	w.mu.Lock()
 	delete(w.served, s.name)
 	w.mu.Unlock()
 	close(s.ended)
+	p.call()
 }
 
 // heed hears of cancels, so that a handler is told at once, and of jobs that no bell rings for. A notice that is lost
 // costs no more than the time until the next renewal, or look.
-func (s *served) heed() (stop func()) {
+func (s *served) heed(p *presence) (stop func()) {
 	return s.queue.Follow(store.ControlChannel, func(line string) {
 		if id, ok := strings.CutPrefix(line, "cancel "); ok {
 			s.runner.Look(id)
 		} else if line == "parked" || line == "resumed" || line == "" { // "": until now notices were missed
 			s.runner.Nudge()
+		} else {
+			p.heed(line)
 		}
 	})
 }
@@ -147,7 +159,8 @@ func (w *Worker) add(q QueueOptions) error {
 		return err
 	}
 	s := &served{name: known.Name(), queue: known, ended: make(chan struct{})}
-	s.runner = w.runner(known, cmp.Or(q.Concurrency, w.o.Concurrency, DefaultConcurrency), q.Weight)
+	s.concurrency = cmp.Or(q.Concurrency, w.o.Concurrency, DefaultConcurrency)
+	s.runner = w.runner(known, s.concurrency, q.Weight)
 	if w.quiet {
 		s.runner.Quiet()
 	}

@@ -210,7 +210,7 @@ func (r *Runner) overslept() bool {
 	if wall := r.renewedWall.Load(); wall > 0 {
 		since = max(since, time.Duration(time.Now().UnixNano()-wall))
 	}
-	return since > r.o.Lease*2/3 && len(r.members()) > 0
+	return len(r.members()) > 0 && since > r.o.Lease*2/3
 }
 
 // settleDoubt brings order after a call that failed: first what is finished is settled, then leases

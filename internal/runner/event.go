@@ -20,6 +20,9 @@ const (
 	Deaf      EventType = "deaf"
 	RedisDown EventType = "redis_down"
 	RedisUp   EventType = "redis_up"
+
+	QuietAsked EventType = "quiet_asked"
+	StopAsked  EventType = "stop_asked"
 )
 
 // Event is what an observer is told; Queue, ID, Kind and Number are of the attempt.

@@ -14,6 +14,22 @@ const deafAfter = 5 * time.Second
 // mostCancels bounds the IDs that are kept for a claim under way; the next renewal tells of the others.
 const mostCancels = 1000
 
+// askLease asks until it is told how long this queue's leases are; false where ctx ended first.
+func (r *Runner) askLease(ctx context.Context) bool {
+	for fails := 1; r.o.Lease == 0; fails++ {
+		lease, err := r.o.Queue.Lease(ctx)
+		if ctx.Err() != nil {
+			return false
+		}
+		if r.called("lease", err); err != nil {
+			r.retryPause(ctx, backoff(fails, mostWait))
+			continue
+		}
+		r.o.Lease = lease
+	}
+	return ctx.Err() == nil
+}
+
 // renewLoop renews all leases at a third of their length, sooner again after a failure.
 func (r *Runner) renewLoop(ctx context.Context, stop <-chan struct{}) {
 	every := r.o.Lease / 3

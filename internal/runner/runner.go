@@ -37,6 +37,7 @@ type Queue interface {
 	Renew(ctx context.Context, lease time.Duration, members []string) ([]store.Verdict, error)
 	Progress(ctx context.Context, member string, percent int, note string) (store.Verdict, error)
 	Ring(ctx context.Context) error
+	Lease(ctx context.Context) (time.Duration, error) // of the queue's settings
 }
 
 // Policy is how a kind's failed attempts end.
@@ -46,13 +47,13 @@ type Policy struct {
 	Timeout     time.Duration                               // of an attempt; 0 = none
 }
 
-// Options of a Runner. All are required but Weight and Kinds.
+// Options of a Runner. All are required but Weight, Lease and Kinds.
 type Options struct {
 	Name        string // of the queue, for logs
 	Queue       Queue
 	Concurrency int           // attempts at a time
 	Weight      int           // share of the slots where several queues want some; 0 = 1
-	Lease       time.Duration // renewed at a third
+	Lease       time.Duration // renewed at a third; 0 = as the queue's settings say
 	Grace       time.Duration // from the begin of a stop until handlers are cancelled
 	Kinds       []string      // empty = every kind
 	Policy      func(kind string) Policy
@@ -117,6 +118,9 @@ func (r *Runner) Nudge() {
 // did not return or that ends could not be recorded; leases bring those jobs back.
 func (r *Runner) Run(ctx context.Context) error {
 	defer r.team.leave(r)
+	if !r.askLease(ctx) {
+		return nil
+	}
 	// Calls to Redis are not given up because ctx ended, only when a stop has had its time.
 	calls, enough := context.WithCancel(context.WithoutCancel(ctx))
 	defer enough()

@@ -160,6 +160,10 @@ func (q *fakeQueue) Listen(ctx context.Context, names []string, d time.Duration)
 	return names[0], nil
 }
 
+func (q *fakeQueue) Lease(context.Context) (time.Duration, error) {
+	return 4 * time.Second, q.note("lease")
+}
+
 func (q *fakeQueue) Ring(context.Context) error { return q.note("ring") }
 
 func (q *fakeQueue) seen() []string {
@@ -379,6 +383,29 @@ func TestRunner_RenewsAtAThirdOfTheLease(t *testing.T) {
 	if n := q.count("renew"); n != 9 {
 		t.Errorf("%d renewals in 94 s of a lease of 30 s", n)
 	}
+}
+
+func TestRunner_LeaseOfTheQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := &fakeQueue{jobs: []store.Delivery{delivery(1, 0)}, fail: map[string]int{"lease": 3}}
+		o := options("q", q, 1)
+		o.Lease = 0
+		o.Handle = func(ctx context.Context, a *runner.Attempt) ([]byte, error) {
+			return nil, after(30*time.Second)(ctx, a)
+		}
+		team := runner.NewTeam(runner.TeamOptions{Slots: runner.SlotsOptions{Total: 1}, Listener: q})
+		_, stop := run(t, team, o)
+		later(13 * time.Second) // a lease of 4 s, after three calls that fail
+		if asked, n := q.count("lease"), q.count("renew"); asked != 4 || n < 7 || n > 9 {
+			t.Errorf("asked %d times, %d renewals in 13 s of a lease of 4 s", asked, n)
+		}
+		q.mu.Lock()
+		claimed := q.claims[0].Lease
+		q.mu.Unlock()
+		if err := stop(); err != nil || claimed != 4*time.Second {
+			t.Errorf("claimed for %s, %v", claimed, err)
+		}
+	})
 }
 
 type typedError struct{ text string }

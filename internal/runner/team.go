@@ -93,6 +93,13 @@ func (t *Team) Run(ctx context.Context) {
 // Silence lets the team listen no more, and waits for the listens under way, about a second.
 func (t *Team) Silence() { t.ears.Close() }
 
+// Tell gives an event of the whole worker to its observer, if there is one.
+func (t *Team) Tell(e Event) {
+	if t.notify != nil {
+		t.notify(e)
+	}
+}
+
 // Runner makes the runner of one queue. It sends nothing. Queues of a team are to have different names.
 func (t *Team) Runner(o Options) *Runner {
 	r := &Runner{

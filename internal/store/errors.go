@@ -25,6 +25,8 @@ var (
 	ErrNewer = record.ErrNewer
 	// ErrNotFound: nothing is known of the job; it may have existed beyond retention and window.
 	ErrNotFound = errors.New("job not found")
+	// ErrNoWorker: no worker of this ID is there.
+	ErrNoWorker = errors.New("no such worker")
 )
 
 // CallError is a call that brought no answer. It unwraps to ErrUnavailable or ErrUnknown, and
@@ -42,6 +44,11 @@ func (e *CallError) Error() string {
 
 // Unwrap gives both, for errors.Is and errors.As.
 func (e *CallError) Unwrap() []error { return []error{e.Kind, e.Err} }
+
+// readError is what became of a plain command that only reads.
+func readError(verb, of string, err error) error {
+	return &CallError{Verb: verb, Queue: of, Kind: ErrUnavailable, Err: readable(err)}
+}
 
 // untouched are the error codes with which a server refuses a call before anything ran.
 // Source: the order of checks in Redis 7.0's processCommand and script.c.

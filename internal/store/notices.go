@@ -18,7 +18,7 @@ type Channel string
 // Channels.
 const (
 	EndedChannel   Channel = "ended"   // "id outcome" a line: completed, cancelled, dead or deleted
-	ControlChannel Channel = "control" // "cancel id"
+	ControlChannel Channel = "control" // "cancel id", "parked", "resumed", "worker id"
 )
 
 // How the connection of notices is kept: after so long without a word it is asked for one, and given up after as

@@ -22,7 +22,22 @@ type Settings struct {
 	WindowGenerated *time.Duration // ended jobs with generated IDs remembered at least; default 60 s
 	WindowNamed     *time.Duration // the same for given IDs; default 1 h
 	WindowCount     *int64         // entries of a generation of the window; default 1,000,000
+	Lease           *time.Duration // of workers that say none themselves; default DefaultLease
 }
+
+// Defaults of the settings; those of lua/*.lua are the same.
+const (
+	DefaultCrashAllowance  = 5
+	DefaultDeadCount       = 10_000
+	DefaultDeadAge         = 90 * 24 * time.Hour
+	DefaultWindowGenerated = time.Minute
+	DefaultWindowNamed     = time.Hour
+	DefaultWindowCount     = 1_000_000
+	DefaultLease           = 30 * time.Second
+)
+
+// MinLease bounds a lease from below, MaxLease from above.
+const MinLease = 100 * time.Millisecond
 
 // Configure changes settings of the queue. Errors: record.ErrInvalid, before anything is sent.
 func (q *Queue) Configure(ctx context.Context, s Settings) error {
@@ -47,10 +62,60 @@ func (q *Queue) Configure(ctx context.Context, s Settings) error {
 	set("window_generated", inMilliseconds(s.WindowGenerated), 1000, false)
 	set("window_named", inMilliseconds(s.WindowNamed), 1000, false)
 	set("window_count", s.WindowCount, 1000, false)
+	set("lease", inMilliseconds(s.Lease), MinLease.Milliseconds(), false)
+	if s.Lease != nil && *s.Lease > MaxLease {
+		err = bad("lease", "is %s: at most %s", *s.Lease, MaxLease)
+	}
 	if err != nil || len(args) == 0 {
 		return err
 	}
 	return q.configure(ctx, args...)
+}
+
+// Lease is how long the lease of a job is in a worker that says nothing itself. Errors: as any call that reads.
+func (q *Queue) Lease(ctx context.Context) (time.Duration, error) {
+	s, err := q.Settings(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return *s.Lease, nil
+}
+
+// Settings gives all settings; those that were never set have their defaults. None is nil.
+func (q *Queue) Settings(ctx context.Context) (Settings, error) {
+	fields := []string{
+		"capacity", "crash_allowance", "dead_count", "dead_age", "window_generated", "window_named", "window_count", "lease",
+	}
+	var said []any
+	err := attend(ctx, 0, func() (err error) {
+		said, err = q.store.rdb.HMGet(ctx, q.tag+"meta", fields...).Result()
+		return err
+	})
+	if err != nil {
+		return Settings{}, readError("settings", q.name, err)
+	}
+	value := func(i int, otherwise int64) *int64 {
+		switch v := text(said[i]); v {
+		case "":
+		case "unlimited":
+			otherwise = Unlimited
+		default:
+			otherwise = number(v)
+		}
+		return &otherwise
+	}
+	span := func(i int, otherwise time.Duration) *time.Duration {
+		d := time.Duration(*value(i, otherwise.Milliseconds())) * time.Millisecond
+		if d < 0 {
+			d = Unlimited
+		}
+		return &d
+	}
+	return Settings{
+		Capacity: value(0, Unlimited), CrashAllowance: value(1, DefaultCrashAllowance), DeadCount: value(2, DefaultDeadCount),
+		DeadAge: span(3, DefaultDeadAge), WindowGenerated: span(4, DefaultWindowGenerated),
+		WindowNamed: span(5, DefaultWindowNamed), WindowCount: value(6, DefaultWindowCount), Lease: span(7, DefaultLease),
+	}, nil
 }
 
 func (q *Queue) configure(ctx context.Context, args ...any) error {

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 )
 
@@ -113,8 +112,7 @@ func (q *Queue) Register(ctx context.Context) error {
 func (s *Store) Queues(ctx context.Context) ([]string, error) {
 	names, err := s.rdb.SMembers(ctx, registryKey(s.prefix)).Result()
 	if err != nil {
-		kind, _ := classify(err)
-		return nil, &CallError{Verb: "queues", Queue: strings.Trim(s.prefix, ":"), Kind: kind, Err: err}
+		return nil, readError("queues", s.prefix, err)
 	}
 	return names, nil
 }

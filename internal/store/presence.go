@@ -1,0 +1,142 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Presence is how workers are seen and reached: a key each, which goes by its time, and one set that names them. It
+// serves people who look on and who ask a worker to stop; no job depends on it.
+
+// A Wish is what an operator asks a worker for.
+type Wish string
+
+// Wishes.
+const (
+	NoWish    Wish = ""
+	WishQuiet Wish = "quiet" // claim nothing more
+	WishStop  Wish = "stop"  // end
+)
+
+// wishLife is how long a wish waits for its worker.
+const wishLife = time.Hour
+
+func (s *Store) workersKey() string         { return s.prefix + ":workers" }
+func (s *Store) workerKey(id string) string { return s.prefix + ":worker:" + id }
+func (s *Store) wishKey(id string) string   { return s.prefix + ":worker:" + id + ":wish" }
+
+// Appear says that a worker is there, for so long, and what people are to know of it. It gives what is wished of it.
+func (s *Store) Appear(ctx context.Context, id string, about []byte, life time.Duration) (Wish, error) {
+	var wish *redis.StringCmd
+	err := attend(ctx, 0, func() error {
+		_, err := s.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
+			p.SAdd(ctx, s.workersKey(), id)
+			p.Set(ctx, s.workerKey(id), about, life)
+			wish = p.Get(ctx, s.wishKey(id))
+			return nil
+		})
+		return notNil(err)
+	})
+	if err != nil {
+		return NoWish, fmt.Errorf("appear as worker %s: %w", id, err)
+	}
+	return Wish(wish.Val()), nil
+}
+
+// Vanish takes a worker away that has ended.
+func (s *Store) Vanish(ctx context.Context, id string) error {
+	return attend(ctx, 0, func() error {
+		_, err := s.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
+			p.SRem(ctx, s.workersKey(), id)
+			p.Del(ctx, s.workerKey(id))
+			p.Del(ctx, s.wishKey(id))
+			return nil
+		})
+		return err
+	})
+}
+
+// Workers gives what is known of the workers that are there, by ID, and forgets those that are gone.
+func (s *Store) Workers(ctx context.Context) (map[string][]byte, error) {
+	out := map[string][]byte{}
+	err := attend(ctx, 0, func() error {
+		ids, err := s.rdb.SMembers(ctx, s.workersKey()).Result()
+		for part := range slices.Chunk(ids, maxItems) {
+			err = s.about(ctx, part, out)
+			if err != nil {
+				break
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return nil, readError("workers", s.prefix, err)
+	}
+	return out, nil
+}
+
+func (s *Store) about(ctx context.Context, ids []string, out map[string][]byte) error {
+	said := make([]*redis.StringCmd, len(ids))
+	_, err := s.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for i, id := range ids {
+			said[i] = p.Get(ctx, s.workerKey(id))
+		}
+		return nil
+	})
+	if err := notNil(err); err != nil {
+		return err
+	}
+	var gone []any
+	for i, id := range ids {
+		if about, err := said[i].Bytes(); err == nil {
+			out[id] = about
+		} else {
+			gone = append(gone, id)
+		}
+	}
+	if len(gone) > 0 {
+		_ = s.rdb.SRem(ctx, s.workersKey(), gone...).Err() // else the next look does it
+	}
+	return nil
+}
+
+// Ask leaves a wish for a worker, and calls it by the control channel of a queue that it works off; where that is not
+// heard it finds the wish when it next appears. Errors: ErrNotFound where there is no such worker.
+func (s *Store) Ask(ctx context.Context, id, queue string, w Wish) error {
+	var there *redis.IntCmd
+	err := attend(ctx, 0, func() error {
+		_, err := s.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
+			there = p.Exists(ctx, s.workerKey(id))
+			p.Set(ctx, s.wishKey(id), string(w), wishLife)
+			return nil
+		})
+		return err
+	})
+	switch {
+	case err != nil:
+		kind, _ := classify(err)
+		return &CallError{Verb: "ask worker", Queue: queue, Kind: kind, Err: readable(err)}
+	case there.Val() == 0:
+		_ = s.rdb.Del(ctx, s.wishKey(id)).Err() // it goes by its time
+		return fmt.Errorf("worker %s: %w", id, ErrNoWorker)
+	}
+	if queue != "" {
+		_ = s.rdb.Publish(ctx, tag(s.prefix, queue)+string(ControlChannel), WishNotice+id).Err() // speed alone
+	}
+	return nil
+}
+
+// WishNotice stands before the ID of a worker that has a wish to read, on the control channel.
+const WishNotice = "worker "
+
+// notNil takes away the error that says no more than that a key does not exist.
+func notNil(err error) error {
+	if err == redis.Nil { //nolint:errorlint // a pipeline gives the error of its first command as it is
+		return nil
+	}
+	return err
+}
