@@ -51,25 +51,30 @@ func (a *app) completeQueues(cmd *cobra.Command, _ []string, begun string) ([]st
 	return a.queueNames(cmd, begun), cobra.ShellCompDirectiveNoFileComp
 }
 
-// queueNames are the names of queues that begin so, or none where Redis does not tell.
+// queueNames are the names of queues that begin so.
 func (a *app) queueNames(cmd *cobra.Command, begun string) []string {
+	return a.asked(cmd, begun, func(ctx context.Context, c connection) ([]string, error) { return c.Queues(ctx) })
+}
+
+// asked are the words from Redis that begin so, in order; none where Redis does not tell.
+func (a *app) asked(cmd *cobra.Command, begun string, ask func(context.Context, connection) ([]string, error)) []string {
 	ctx, cancel := context.WithTimeout(cmd.Context(), completeTime)
 	defer cancel()
 	c, err := a.connect(0)
 	if err != nil {
 		return nil
 	}
-	names := make(chan []string, 1)
-	go func() {
+	words := make(chan []string, 1)
+	go func() { // it may outlast the time: nothing waits for it then
 		defer c.Close()
-		all, _ := c.Queues(ctx)
-		names <- all
+		all, _ := ask(ctx, c)
+		words <- all
 	}()
 	select {
 	case <-ctx.Done():
 		return nil
-	case all := <-names:
+	case all := <-words:
 		slices.Sort(all)
-		return slices.DeleteFunc(all, func(name string) bool { return !strings.HasPrefix(name, begun) })
+		return slices.DeleteFunc(all, func(word string) bool { return !strings.HasPrefix(word, begun) })
 	}
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"fmt"
@@ -36,12 +35,7 @@ func (a *app) enqueueLines(ctx context.Context, c connection, r waybill.Request,
 	if f.jsonl {
 		s.read = objectLines{r}
 	}
-	batches, failed := make(chan []line), make(chan error, 1)
-	go func() { // it may wait for input when the program ends
-		defer close(batches)
-		failed <- feed(ctx, &lineReader{r: bufio.NewReaderSize(in, readAhead), most: s.read.most()}, batches)
-	}()
-	return s.run(ctx, batches, failed)
+	return s.feed(ctx, in)
 }
 
 // lineInput opens what an argument stands for: stdin, or a file.

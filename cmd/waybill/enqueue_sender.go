@@ -36,6 +36,16 @@ type sentLine struct {
 	err    error // of the wait
 }
 
+// feed sends what it reads.
+func (s *sender) feed(ctx context.Context, in io.Reader) error {
+	batches, failed := make(chan []line), make(chan error, 1)
+	go func() { // it may wait for input when the program ends
+		defer close(batches)
+		failed <- feed(ctx, &lineReader{r: bufio.NewReaderSize(in, readAhead), most: s.read.most()}, batches)
+	}()
+	return s.run(ctx, batches, failed)
+}
+
 // run sends what comes, until all is answered.
 func (s *sender) run(ctx context.Context, batches <-chan []line, failed <-chan error) error {
 	var ending error
@@ -70,22 +80,26 @@ func (s *sender) run(ctx context.Context, batches <-chan []line, failed <-chan e
 
 // send sends a batch, and prints its answers or begins to wait.
 func (s *sender) send(ctx context.Context, lines []line) error {
-	sent := make([]*sentLine, len(lines))
+	var sent, going []*sentLine
 	var requests []waybill.Request
-	var places []int
-	for i, l := range lines {
+	for _, l := range lines {
 		r, err := s.read.request(l)
-		sent[i] = &sentLine{number: l.number, kind: r.Kind}
-		if err != nil {
-			id := cmp.Or(r.ID, record.NewID(time.Now()))
-			sent[i].e = waybill.Enqueued{ID: id, Queue: r.Queue, Outcome: waybill.OutcomeInvalid, Err: err}
+		if errors.Is(err, errSkipped) {
+			s.tally.skip()
 			continue
 		}
-		requests, places = append(requests, r), append(places, i)
+		to := &sentLine{number: l.number, kind: r.Kind}
+		sent = append(sent, to)
+		if err != nil {
+			id := cmp.Or(r.ID, record.NewID(time.Now()))
+			to.e = waybill.Enqueued{ID: id, Queue: r.Queue, Outcome: waybill.OutcomeInvalid, Err: err}
+			continue
+		}
+		requests, going = append(requests, r), append(going, to)
 	}
 	said, _ := s.client.EnqueueMany(ctx, requests) // each answer has its error
 	for i, e := range said {
-		sent[places[i]].e = e
+		going[i].e = e
 	}
 	for _, l := range sent {
 		s.tally.add(l.e)

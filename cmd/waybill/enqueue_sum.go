@@ -13,6 +13,7 @@ type tally struct {
 	counts map[waybill.Outcome]int64
 	ends   map[string]int64 // of jobs that were waited for
 	lines  int64
+	skips  int64 // of lines: those that were left out
 	worst  int
 }
 
@@ -26,6 +27,9 @@ func (t *tally) add(e waybill.Enqueued) {
 	t.counts[e.Outcome]++
 	t.raise(e.Err)
 }
+
+// skip counts a line that was left out.
+func (t *tally) skip() { t.lines, t.skips = t.lines+1, t.skips+1 }
 
 // ends are the words for how jobs ended that were waited for, in the order in which they are summed up.
 var ends = []string{
@@ -83,6 +87,9 @@ var outcomes = []waybill.Outcome{
 // summary is how many jobs had which outcome, and how those ended that were waited for.
 func (t *tally) summary() string {
 	text := listed(outcomes, t.counts)
+	if t.skips > 0 {
+		text = strings.TrimPrefix(text+fmt.Sprintf(", %d skipped", t.skips), ", ")
+	}
 	if text == "" {
 		return "nothing sent"
 	}

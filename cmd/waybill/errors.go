@@ -61,6 +61,7 @@ var meanings = []meaning{
 	{waybill.ErrDead, exitEnded, "dead", nil},
 	{waybill.ErrDeleted, exitEnded, "deleted", nil},
 	{waybill.ErrCancelled, exitEnded, "cancelled", nil},
+	{waybill.ErrNoWorker, exitNotFound, "not_found", fixed("worker list shows those that are there")},
 	{waybill.ErrNotFound, exitNotFound, "not_found", fixed("it never was, or retention and window are over")},
 	{errInterrupted, exitOther, "interrupted", nil},
 	{errDeclined, exitOther, "declined", nil},

@@ -83,6 +83,29 @@ func (g *ageFlag) value() *time.Duration {
 	return &g.d
 }
 
+// givenFlag is a duration that may be given or not.
+type givenFlag struct {
+	d     time.Duration
+	given bool
+}
+
+func (g *givenFlag) String() string { return "" }
+func (g *givenFlag) Type() string   { return "duration" }
+
+func (g *givenFlag) Set(s string) (err error) {
+	g.d, err = parseDuration(s)
+	g.given = true
+	return err
+}
+
+// value is what was set, or nil.
+func (g *givenFlag) value() *time.Duration {
+	if !g.given {
+		return nil
+	}
+	return &g.d
+}
+
 // timeFlag is a point in time.
 type timeFlag struct{ t time.Time }
 

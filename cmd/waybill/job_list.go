@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -78,16 +80,12 @@ type lister struct {
 
 // job prints one job; err is of this job alone.
 func (l *lister) job(ctx context.Context, j waybill.JobInfo, err error) error {
-	if err == nil && more(j) {
-		whole, failed := l.q.Get(ctx, j.ID)
-		switch {
-		case errors.Is(failed, waybill.ErrNotFound): // it left meanwhile
-			return nil
-		case errors.Is(failed, waybill.ErrUnavailable):
+	if err == nil {
+		whole, ok, failed := wholeJob(ctx, l.q, j)
+		if failed != nil || !ok {
 			return failed
-		case failed == nil && whole.State == j.State:
-			j = whole
 		}
+		j = whole
 	}
 	l.n++
 	if err != nil {
@@ -106,22 +104,37 @@ func (l *lister) job(ctx context.Context, j waybill.JobInfo, err error) error {
 	return nil
 }
 
-// more tells whether a job may have errors, result, progress or reason, which a list does not read.
-func more(j waybill.JobInfo) bool {
-	return j.Attempt > 0 || j.State == waybill.StateCancelled
+// wholeJob reads what a list leaves out of a job: errors, result, progress and reason. ok false: the job left meanwhile.
+func wholeJob(ctx context.Context, q *waybill.Queue, j waybill.JobInfo) (whole waybill.JobInfo, ok bool, err error) {
+	if j.Attempt == 0 && j.State != waybill.StateCancelled {
+		return j, true, nil // it has none of these
+	}
+	whole, err = q.Get(ctx, j.ID)
+	switch {
+	case errors.Is(err, waybill.ErrNotFound):
+		return j, false, nil
+	case err != nil:
+		return j, false, err
+	case !whole.Known:
+		return j, false, nil
+	}
+	return whole, true, nil
 }
 
-// flush prints the rows that are aligned together. The first have a head.
+// flush prints the rows that are aligned together, the first ones below a head.
 func (l *lister) flush() error {
 	if l.app.json || len(l.rows) == 0 {
 		return nil
 	}
-	rows := l.rows
-	if l.n == int64(len(rows)) {
-		rows = append([][]cell{heads("ID", "STATE", "KIND", "ATTEMPT", "AGE", "DUE, ERROR")}, rows...)
-	}
+	first := l.n == int64(len(l.rows))
+	rows := append([][]cell{heads("ID", "STATE", "KIND", "ATTEMPT", "AGE", "DUE, ERROR")}, l.rows...)
 	l.rows = nil
-	return l.app.printRows(fit(rows, width(l.app.stdout)))
+	text := l.app.rowsText(fit(rows, width(l.app.stdout)))
+	if !first {
+		_, text, _ = strings.Cut(text, "\n")
+	}
+	_, err := io.WriteString(l.app.stdout, text)
+	return err
 }
 
 func (l *lister) end() error {

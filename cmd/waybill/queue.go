@@ -11,11 +11,12 @@ import (
 
 func (a *app) queueCommand() *cobra.Command {
 	return parent("queue", "Look at queues and change them", a.queueListCommand(), a.queueStatsCommand(),
-		a.queueSetCommand(), a.queuePauseCommand(), a.queueResumeCommand(), a.queueDrainCommand(), a.queuePurgeCommand())
+		a.queueSetCommand(), a.queuePauseCommand(), a.queueResumeCommand(), a.queueDrainCommand(), a.queuePurgeCommand(),
+		a.queueExportCommand(), a.queueImportCommand())
 }
 
-// statsText is how queues stand, for people or as objects.
-func (a *app) statsText(all []waybill.QueueStats, one bool) (string, error) {
+// statsText is how queues stand: a line each, or an object.
+func (a *app) statsText(all []waybill.QueueStats) (string, error) {
 	switch {
 	case a.json:
 		var b strings.Builder
@@ -25,8 +26,6 @@ func (a *app) statsText(all []waybill.QueueStats, one bool) (string, error) {
 			}
 		}
 		return b.String(), nil
-	case one:
-		return a.rowsText(oneQueue(all[0])), nil
 	case len(all) == 0:
 		return "", nil
 	}

@@ -69,13 +69,20 @@ func (a *app) queueStats(ctx context.Context, names []string, f *statsFlags) err
 		return err
 	}
 	defer c.Close()
+	server := a.warnOfServer(ctx, c)
+	show := func(all []waybill.QueueStats) (string, error) {
+		if len(names) == 1 && !a.json {
+			return a.rowsText(oneQueue(all[0], server)), nil
+		}
+		return a.statsText(all)
+	}
 	if f.watch {
 		return a.watch(ctx, time.Duration(f.interval), func() (string, error) {
 			all, err := readStats(ctx, c, names)
 			if err != nil {
 				return "", err
 			}
-			return a.statsText(all, len(names) == 1)
+			return show(all)
 		})
 	}
 	all, err := readStats(ctx, c, names)
@@ -85,7 +92,7 @@ func (a *app) queueStats(ctx context.Context, names []string, f *statsFlags) err
 	if note := missing(ctx, c, names, all); note != "" {
 		a.say("%s", note)
 	}
-	text, err := a.statsText(all, len(names) == 1)
+	text, err := show(all)
 	if err == nil {
 		_, err = io.WriteString(a.stdout, text)
 	}

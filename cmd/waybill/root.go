@@ -92,7 +92,7 @@ Exit status:
 	f.StringVar(&a.prefix, "prefix", "", "what stands before every Redis key (default \"wb\")")
 	f.BoolVar(&a.json, "json", false, "print JSON, one object a line")
 	root.AddCommand(
-		a.enqueueCommand(), a.workCommand(), a.jobCommand(), a.queueCommand(),
+		a.enqueueCommand(), a.workCommand(), a.jobCommand(), a.queueCommand(), a.workerCommand(), a.auditCommand(),
 		a.devCommand(), a.demoCommand(), a.demoWorkerCommand(), a.versionCommand(), a.completionCommand(),
 	)
 	return root

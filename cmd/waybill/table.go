@@ -40,12 +40,12 @@ func (a *app) rowsText(rows [][]cell) string {
 	return b.String()
 }
 
-// measure gives the width of each column, and which ones hold numbers below their head.
+// measure gives the width of each column, and which ones hold numbers below a head, which is bold.
 func measure(rows [][]cell) (widths []int, right []bool) {
 	for n, row := range rows {
 		for i, c := range row {
 			if i == len(widths) {
-				widths, right = append(widths, 0), append(right, len(rows) > 1)
+				widths, right = append(widths, 0), append(right, len(rows) > 1 && c.colour == bold)
 			}
 			widths[i] = max(widths[i], utf8.RuneCountInString(c.text))
 			right[i] = right[i] && (n == 0 || isNumber(c.text))
