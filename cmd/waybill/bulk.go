@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -29,6 +28,7 @@ func (a *app) checkConfirm(cmd *cobra.Command, f bulkFlags) error {
 // bulk is a change of many jobs.
 type bulk struct {
 	name, done, queue string // "requeue", "requeued"
+	into              string // the queue that the jobs go to; "" = they stay
 	q                 *waybill.Queue
 	flags             bulkFlags
 	states            []waybill.State
@@ -105,6 +105,18 @@ func (b bulk) jobs(n int64) string {
 	return grouped(n, noun) + " of queue " + b.queue
 }
 
+// did is what was done to the jobs.
+func (b bulk) did() string {
+	if b.into != "" {
+		return b.done + " into queue " + b.into
+	}
+	return b.done
+}
+
 func (b bulk) question(n int64) string {
-	return fmt.Sprintf("%s%s %s?", strings.ToUpper(b.name[:1]), b.name[1:], b.jobs(n))
+	text := strings.ToUpper(b.name[:1]) + b.name[1:] + " " + b.jobs(n)
+	if b.into != "" {
+		text += " into queue " + b.into
+	}
+	return text + "?"
 }

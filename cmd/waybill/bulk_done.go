@@ -25,12 +25,12 @@ type bulkObject struct {
 // bulkDone tells what was done. err is what ended it before its time.
 func (a *app) bulkDone(ctx context.Context, b bulk, r waybill.BulkResult, err error) error {
 	if err != nil && ctx.Err() != nil {
-		err = fmt.Errorf("%w: %s %s; the same command goes on where it stopped", errInterrupted, b.jobs(r.Changed), b.done)
+		err = fmt.Errorf("%w: %s %s; the same command goes on where it stopped", errInterrupted, b.jobs(r.Changed), b.did())
 		if b.flags.dryRun {
 			err = fmt.Errorf("%w: nothing was changed", errInterrupted)
 		}
 	} else if err != nil && r.Changed > 0 {
-		a.say("%s %s until it stopped; the same command goes on there", b.jobs(r.Changed), b.done)
+		a.say("%s %s until it stopped; the same command goes on there", b.jobs(r.Changed), b.did())
 	}
 	if err == nil && r.Refused > 0 {
 		err = &refusedError{n: r.Refused, why: r.Why}
@@ -49,9 +49,9 @@ func (a *app) bulkDone(ctx context.Context, b bulk, r waybill.BulkResult, err er
 		return a.object(o, err)
 	}
 	if err != nil && errors.As(err, new(*refusedError)) || err == nil {
-		text := b.jobs(r.Changed) + " " + b.done
+		text := b.jobs(r.Changed) + " " + b.did()
 		if b.flags.dryRun {
-			text = b.jobs(r.Matched) + " would be " + b.done
+			text = b.jobs(r.Matched) + " would be " + b.did()
 		}
 		if _, failed := fmt.Fprintln(a.stdout, text); failed != nil {
 			return failed

@@ -15,7 +15,7 @@ type enqueueFlags struct {
 	id            string
 	in, retention durationFlag
 	at            timeFlag
-	priority      int
+	priority      wholeFlag
 	lifo          bool
 	lines, jsonl  bool
 	wait          bool
@@ -30,7 +30,7 @@ func (f *enqueueFlags) define(cmd *cobra.Command) {
 	v.StringVar(&f.id, "id", "", "`ID` of the job: 1 to 128 bytes without space (default: generated)")
 	v.Var(&f.in, "in", "due so long after now, by the clock of Redis")
 	v.Var(&f.at, "at", "due then: RFC 3339, to the millisecond; a past time is now")
-	v.IntVar(&f.priority, "priority", 0, "from -1000 to 1000, higher first")
+	v.Var(&f.priority, "priority", "from -1000 to 1000, higher first")
 	v.BoolVar(&f.lifo, "lifo", false, "before those of its priority that wait")
 	v.Var(&f.maxFailures, "max-failures", "the failure that kills the job (default: the worker's)")
 	v.Var(&f.retention, "retention", "keep the ended job and its result so long")
@@ -46,7 +46,7 @@ func (f *enqueueFlags) define(cmd *cobra.Command) {
 // request is what all jobs of the call have in common.
 func (f *enqueueFlags) request(queue, kind string) waybill.Request {
 	return waybill.Request{
-		Queue: queue, Kind: kind, ID: f.id, Headers: f.headers, Priority: f.priority, LIFO: f.lifo,
+		Queue: queue, Kind: kind, ID: f.id, Headers: f.headers, Priority: int(f.priority), LIFO: f.lifo,
 		Delay: time.Duration(f.in), At: f.at.t, MaxFailures: int(f.maxFailures.n),
 		Retention: time.Duration(f.retention), OnFull: f.onFull.policy,
 	}

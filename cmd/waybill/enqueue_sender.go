@@ -24,6 +24,7 @@ type sender struct {
 	waiting waiting
 	wait    bool
 	pending []*sentLine // that are waited for, in order
+	told    complaint
 }
 
 // sentLine is a line and what became of it.
@@ -166,8 +167,7 @@ func (s *sender) print(out io.Writer, l *sentLine) error {
 		s.tally.raise(err)
 	}
 	if err != nil {
-		s.live.clear()
-		s.app.say("line %d: %s", l.number, message(err))
+		s.complain(l.number, message(err))
 	}
 	if s.wait {
 		return printResult(out, l.result, err)

@@ -115,8 +115,40 @@ func (s *sender) summary() string {
 	return fmt.Sprintf("%s: %s", count(s.tally.lines, "line"), s.tally.summary())
 }
 
+// complaint is what was said of some lines, one after the other: said once, and how often in the end.
+type complaint struct {
+	text        string
+	first, last int64
+}
+
+// complain tells people what is wrong with a line.
+func (s *sender) complain(line int64, text string) {
+	if line == s.told.last+1 && text == s.told.text {
+		s.told.last = line
+		return
+	}
+	s.endComplaint()
+	s.told = complaint{text, line, line}
+	s.live.clear()
+	s.app.say("line %d: %s", line, text)
+}
+
+// endComplaint tells of how many lines the last complaint holds.
+func (s *sender) endComplaint() {
+	switch c := s.told; {
+	case c.last > c.first+1:
+		s.live.clear()
+		s.app.say("lines %d to %d: the same", c.first+1, c.last)
+	case c.last > c.first:
+		s.live.clear()
+		s.app.say("line %d: the same", c.last)
+	}
+	s.told = complaint{}
+}
+
 // finish sums up and gives the worst status. err is what ended the reading before its time.
 func (s *sender) finish(err error) error {
+	s.endComplaint()
 	s.live.clear()
 	s.app.say("%s", s.summary())
 	if err != nil {

@@ -91,7 +91,7 @@ func (a *app) change(ctx context.Context, cmd *cobra.Command, c change, ids []st
 		return a.changeEach(ctx, q, c, ids)
 	}
 	return a.bulk(ctx, bulk{
-		name: c.name, done: c.done, queue: c.queue, q: q, flags: c.bulk, states: c.states(), counted: c.filter.onlyStates(),
+		name: c.name, done: c.done, queue: c.queue, into: c.to, q: q, flags: c.bulk, states: c.states(), counted: c.filter.onlyStates(),
 		do: func(o waybill.BulkOptions) (waybill.BulkResult, error) {
 			o.Rate, o.To = float64(c.rate), c.to
 			return c.all(ctx, q, c.changeFlags, o)

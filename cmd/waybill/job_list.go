@@ -16,14 +16,14 @@ import (
 // listFlags are what `waybill job list` is told.
 type listFlags struct {
 	filter filterFlags
-	limit  uint
+	limit  wholeFlag
 }
 
 // blockRows is how many rows of a long list are aligned together, and printed before the next are read.
 const blockRows = 500
 
 func (a *app) jobListCommand() *cobra.Command {
-	f := &listFlags{}
+	f := &listFlags{limit: 50}
 	cmd := &cobra.Command{
 		Use: "list QUEUE", Short: "List jobs", Args: between(1, 1),
 		Long: `List prints a line for each job, or with --json an object, all that is known of it. They come state by
@@ -39,11 +39,14 @@ come twice, or not at all.`,
 		ValidArgsFunction: a.completeQueue,
 	}
 	f.filter.define(cmd, allStates)
-	cmd.Flags().UintVar(&f.limit, "limit", 50, "print `N` jobs at most; 0 = all")
+	cmd.Flags().Var(&f.limit, "limit", "print so many jobs at most; 0 = all")
 	return cmd
 }
 
 func (a *app) jobList(ctx context.Context, cmd *cobra.Command, queue string, f *listFlags) error {
+	if f.limit < 0 {
+		return usage(cmd, "--limit is %d: from 0 on", f.limit)
+	}
 	if err := errors.Join(f.filter.check(cmd, allStates), store.CheckQueue(queue)); err != nil {
 		return err
 	}
