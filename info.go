@@ -56,11 +56,13 @@ type JobInfo struct {
 	Retention                                                 time.Duration
 	Attempt, Failures, Crashes, Snoozes                       int // since the last requeue: Failures, Crashes
 	Token, Worker                                             string
+	Host                                                      string // of the worker that runs it, as "host pid 17"; by Get, "" = not known
 	CancelRequested                                           bool
 	Reason                                                    string // of a cancel
 	Errors                                                    []JobError
 	Progress                                                  *Progress // of the last attempt that told any; nil = none did
 	EnqueuedAt, DueAt, StartedAt, FinishedAt, LeaseEndsAt, At time.Time // zero = none; At: when this was read
+	BornAt                                                    time.Time // by which receipts judge its age; kept by Restore
 }
 
 func jobInfo(queue string, i store.Info) JobInfo {
@@ -79,7 +81,7 @@ func jobInfo(queue string, i store.Info) JobInfo {
 	if r := i.Record; r != nil {
 		j.Known, j.Kind, j.Payload, j.Headers = true, r.Kind, r.Payload, r.Headers
 		j.Priority, j.LIFO, j.Retention = r.Head.Priority, r.Head.LIFO, r.Retention
-		j.MaxFailures, j.Version, j.EnqueuedAt, j.DueAt = r.MaxFailures, r.Version, r.EnqueuedAt, r.DueAt()
+		j.MaxFailures, j.Version, j.EnqueuedAt, j.DueAt, j.BornAt = r.MaxFailures, r.Version, r.EnqueuedAt, r.DueAt(), r.BornAt()
 	}
 	if !i.NextAt.IsZero() {
 		j.DueAt = i.NextAt
@@ -135,6 +137,8 @@ type jobJSON struct {
 	FinishedAt      *string           `json:"finished_at"`
 	LeaseEndsAt     *string           `json:"lease_ends_at"`
 	Errors          []errorJSON       `json:"errors"`
+	Version         *int              `json:"version"`
+	BornAt          *string           `json:"born_at"`
 }
 
 type progressJSON struct {
@@ -161,11 +165,11 @@ func (o *jobJSON) fill(j JobInfo) {
 	if j.MaxFailures == 0 {
 		j.MaxFailures = DefaultMaxFailures
 	}
-	o.MaxFailures = &j.MaxFailures
+	o.MaxFailures, o.Version, o.BornAt = &j.MaxFailures, &j.Version, utc(j.BornAt)
 	if o.Headers = j.Headers; o.Headers == nil {
 		o.Headers = map[string]string{}
 	}
-	o.Token, o.Worker, o.Reason = orNull(j.Token), orNull(j.Worker), orNull(j.Reason)
+	o.Token, o.Worker, o.Host, o.Reason = orNull(j.Token), orNull(j.Worker), orNull(j.Host), orNull(j.Reason)
 	o.Errors = make([]errorJSON, 0, len(j.Errors))
 	for _, e := range j.Errors {
 		o.Errors = append(o.Errors, errorJSON{e.Attempt, utc(e.At), e.Type, e.Message, orNull(e.Worker), orNull(e.Stack)})

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"strings"
@@ -54,6 +55,13 @@ func TestWorkers_AreSeen(t *testing.T) {
 	var again waybill.WorkerInfo
 	if err := json.Unmarshal(b, &again); err != nil || !cmp.Equal(i, again) {
 		t.Errorf("%v: %s", err, cmp.Diff(i, again))
+	}
+	e, err := c.Enqueue(t.Context(), waybill.Request{Queue: "mail", Kind: "seen", Payload: []byte("1")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if j := await(t, c, "mail", e.ID, waybill.StateActive); j.Host != fmt.Sprintf("%s pid %d", host, os.Getpid()) {
+		t.Errorf("the job is at %q", j.Host)
 	}
 	close(held)
 	if err := stop(); err != nil {

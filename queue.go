@@ -34,7 +34,11 @@ func (q *Queue) Get(ctx context.Context, id string) (JobInfo, error) {
 	if err != nil {
 		return JobInfo{}, err
 	}
-	return jobInfo(q.q.Name(), info), nil
+	j := jobInfo(q.q.Name(), info)
+	if j.State == StateActive {
+		j.Host = q.client.hostOf(ctx, j.Worker)
+	}
+	return j, nil
 }
 
 // Stats tells how the queue stands. A queue that nobody wrote to is empty. Errors: ErrUnavailable.

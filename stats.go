@@ -55,10 +55,10 @@ func (s QueueStats) MarshalJSON() ([]byte, error) {
 		Accepted: s.Accepted, Requeued: s.Requeued, Completed: s.Completed, Died: s.Died, Cancelled: s.Cancelled,
 		Deleted: s.Deleted, Deliveries: s.Deliveries, Failures: s.Failures, Crashes: s.Crashes, Snoozes: s.Snoozes,
 		Released: s.Released, Stale: s.Stale, Duplicates: s.Duplicates, Conflicts: s.Conflicts,
-		Rejected: s.Rejected, DeadCut: s.DeadCut,
+		Rejected: s.Rejected, DeadCut: s.DeadCut, Orphans: s.Orphans,
 	}
 	if s.Capacity != Unlimited {
-		o.Capacity = &s.Capacity
+		o.Capacity, o.High = &s.Capacity, &s.High
 	}
 	if s.OldestReady >= 0 {
 		ms := s.OldestReady.Milliseconds()
@@ -102,4 +102,6 @@ type statsJSON struct {
 	Conflicts          int64   `json:"conflicts"`
 	Rejected           int64   `json:"rejected"`
 	DeadCut            int64   `json:"dead_cut"`
+	Orphans            int64   `json:"orphans"`
+	High               *int64  `json:"high"`
 }

@@ -100,6 +100,20 @@ func (c *Client) Workers(ctx context.Context) ([]WorkerInfo, error) {
 	return out, nil
 }
 
+// hostOf is where the holder of a job runs, for people to read; "" where that is not known.
+func (c *Client) hostOf(ctx context.Context, holder string) string {
+	all, err := c.Workers(ctx)
+	if err != nil {
+		return ""
+	}
+	for _, i := range all {
+		if slices.ContainsFunc(i.Queues, func(q WorkerQueue) bool { return q.Holder == holder }) {
+			return fmt.Sprintf("%s pid %d", i.Host, i.PID)
+		}
+	}
+	return ""
+}
+
 // QuietWorker asks a worker to claim nothing more. It hears of it at once, or within 10 seconds; its attempts go on, and
 // so does its process. Errors: ErrNoWorker, ErrUnavailable, ErrUnknown.
 func (c *Client) QuietWorker(ctx context.Context, id string) error {

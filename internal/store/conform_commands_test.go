@@ -78,6 +78,9 @@ func addText(a store.Add) string {
 	if j.Outbox != 0 {
 		s += " outbox " + string(j.Outbox)
 	}
+	if b := a.Back; b != nil {
+		s += fmt.Sprintf(" back %s %+d %d %d %d %d", b.State, b.At.UnixMilli()-epoch, b.Attempt, b.Failures, b.Crashes, b.Snoozes)
+	}
 	return s + ")"
 }
 

@@ -92,7 +92,25 @@ func (m *machine) drawAdd(t *rapid.T) store.Add {
 		at := m.m.Now + m.span(t, "at").Milliseconds()*int64(pick(t, "side", 1, -1))
 		a.Job.At = time.UnixMilli(at)
 	}
+	if rarely(t, "brought back", 6) {
+		a.Back, a.Job.At, a.Job.Delay, a.Job.Outbox = m.drawBack(t), time.Time{}, 0, 0
+	}
 	return a
+}
+
+// drawBack draws how a job is that is brought back from an export.
+func (m *machine) drawBack(t *rapid.T) *store.Back {
+	b := &store.Back{
+		State:      pick(t, "state", store.Ready, store.Scheduled, store.RetryState, store.DeadState, store.CompletedState, store.CancelledState),
+		At:         time.UnixMilli(m.m.Now + m.span(t, "at").Milliseconds()*int64(pick(t, "side", 1, -1))),
+		EnqueuedAt: time.UnixMilli(m.m.Now - m.span(t, "enqueued").Milliseconds()),
+		Attempt:    pick(t, "attempts", 0, 1, 7),
+	}
+	if b.Attempt > 0 {
+		b.Failures, b.Crashes, b.Snoozes = pick(t, "failures", 0, 3), pick(t, "crashes", 0, 1, 2), pick(t, "snoozes", 0, 1)
+		b.Errors = make([]store.Error, pick(t, "errors", 0, 1, 10))
+	}
+	return b
 }
 
 func drawClaim(t *rapid.T, m *machine) (command, bool) {

@@ -15,6 +15,7 @@ type Add struct {
 	Priority int
 	LIFO     bool
 	Job      record.Job
+	Back     *Back // the job is brought back as it was exported; nil = it is new
 
 	blob []byte // what is stored, once packed
 }
@@ -65,7 +66,7 @@ func (q *Queue) enqueue(ctx context.Context, jobs []Add, spill bool, out []Enque
 	}
 	for i := range jobs {
 		j := &jobs[i]
-		args = append(args, j.ID, order(j), delay(&j.Job), j.blob)
+		args = append(args, j.ID, order(j), delay(j), j.blob)
 	}
 	reply, unsure, err := q.call(ctx, "enqueue", args...)
 	var said []string
@@ -109,8 +110,11 @@ func order(j *Add) any {
 	return record.Order(j.Priority, j.LIFO)
 }
 
-func delay(j *record.Job) any {
+func delay(a *Add) any {
+	j := &a.Job
 	switch {
+	case a.Back != nil:
+		return a.Back.text()
 	case !j.At.IsZero():
 		return "@" + strconv.FormatInt(j.At.UnixMilli(), 10)
 	case j.Delay == 0:

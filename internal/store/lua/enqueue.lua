@@ -4,6 +4,9 @@
 -- Reply: now, live jobs after it and capacity (both "" where unlimited), then a word a job, or one for all:
 --        accepted | spilled | duplicate | conflict | full | newer
 -- Promise: all checks and the adding are one step; a repeat of the call adds nothing.
+-- Back: "=state at enqueued attempts failures crashes snoozes" in place of the delay, then a line break and the job's
+--       error lines, brings a job back as it was exported. State: ready, scheduled or retry
+--       (due at), dead (since at), or completed or cancelled, of which only the window's memory comes back. Times in ms.
 local SPILL, n = ARGV[2] == 'spill', (#ARGV - 2) / 4
 local ids, names, named = {}, {META}, false
 for i = 1, n do
@@ -51,7 +54,7 @@ local capacity = tonumber(meta[2])
 local live, spilled = 0, 0
 if capacity then live, spilled = depth(meta[3]) end
 local seq = tonumber(meta[1]) or 0
-local words, sets, ready, spills, later = {}, {}, {}, {}, {}
+local words, sets, ready, spills, later, back, ended, gone = {}, {}, {}, {}, {}, {}, {}, {}
 local stamp = string.format('%011x', now)
 local tally = {accepted = 0, duplicate = 0, conflict = 0, full = 0, newer = 0}
 local wake = false
@@ -75,14 +78,29 @@ local function digits(number)
   return upper .. sub('0123456789abcdef', last + 1, last + 1)
 end
 
-local function add(i, id, order, delay, blob, spill)
+-- brought reads what stands for the delay of a job that is brought back; nil for any other.
+local function brought(delay)
+  if byte(delay) ~= 61 then return nil end
+  local b = {}
+  b.state, b.at, b.enqueued, b.counts, b.faults =
+    string.match(delay, '^=(%l+) (%d+) (%d+) (%d+ %d+ %d+ %d+)\n?(.*)$')
+  b.at, b.attempts, b.crashes = tonumber(b.at), tonumber(string.match(b.counts, '^%d+')), tonumber(string.match(b.counts, '(%d+) %d+$'))
+  b.ended = b.state == 'completed' or b.state == 'cancelled'
+  return b
+end
+
+local function add(i, id, order, delay, blob, spill, b)
   seq = seq + 1
   live = live + 1
   local head = order .. digits(seq)
   local el = head .. ':' .. id
   local k = #sets
-  sets[k + 1], sets[k + 2] = names[i + 1], '1' .. head .. stamp .. blob
-  if spill then
+  sets[k + 1], sets[k + 2] = names[i + 1], '1' .. head .. (b and string.format('%011x', tonumber(b.enqueued)) or stamp) .. blob
+  if b then
+    b.id, b.el = id, el
+    back[#back + 1] = b
+    if b.state == 'dead' then live = live - 1 end
+  elseif spill then
     spills[#spills + 1] = seq
     spills[#spills + 1] = el
   elseif delay ~= '0' then
@@ -96,19 +114,25 @@ local function add(i, id, order, delay, blob, spill)
 end
 
 for i = 1, n do
-  local b = 4 * i - 1
-  local id, blob = ids[i], ARGV[b + 3]
-  local old = seen[id] and known_by(ARGV[4 * seen[id] + 2]) or known[i]
+  local at = 4 * i - 1
+  local id, blob = ids[i], ARGV[at + 3]
+  local old = seen[id] and known_by(ARGV[4 * seen[id] + 2]) or gone[id] or known[i]
+  local b = brought(ARGV[at + 2])
+  local lives = not b or not b.ended and b.state ~= 'dead' -- takes room
   local word
   if not old and byte(blob, 2) ~= 45 and call('HEXISTS', TAG .. 'told:' .. sub(blob, 2, 2), id) == 1 then
     word = 'duplicate'
   elseif old then
     word = judge(i, blob, old)
-  elseif capacity and live >= capacity and not SPILL then
+  elseif capacity and live >= capacity and lives and (b or not SPILL) then
     word = 'full'
+  elseif b and b.ended then
+    word = 'accepted'
+    ended[#ended + 1] = {id, blob, b.state == 'completed' and 'c-' or 'x-'}
+    gone[id] = {sub(blob, 3, 13)}
   else
-    word = capacity and live >= capacity and 'spilled' or 'accepted'
-    add(i, id, ARGV[b + 1], ARGV[b + 2], blob, word == 'spilled')
+    word = capacity and live >= capacity and not b and 'spilled' or 'accepted'
+    add(i, id, ARGV[at + 1], ARGV[at + 2], blob, word == 'spilled', b)
     seen[id] = i
   end
   words[i] = word
@@ -121,11 +145,39 @@ local function leave_nothing()
   if call('EXISTS', DONE) == 0 then return end
   local fresh = {}
   for i = 1, n do
-    if words[i] == 'accepted' or words[i] == 'spilled' then fresh[#fresh + 1] = ids[i] end
+    if (words[i] == 'accepted' or words[i] == 'spilled') and not gone[ids[i]] then fresh[#fresh + 1] = ids[i] end
   end
   for _, key in ipairs({RUNS, CANCELS, FAULTS, PROGRESS}) do call('HDEL', key, unpack(fresh)) end
 end
 
+-- bring puts a job that is brought back where it was.
+local function bring(b)
+  if b.attempts > 0 or b.state == 'dead' then
+    call('HSET', RUNS, b.id, b.counts .. ' - ' .. (b.state == 'dead' and 'dead' or 'retry') .. ' ' .. now .. ' ' .. now)
+  end
+  if b.faults ~= '' then call('HSET', FAULTS, b.id, b.faults) end
+  if b.state == 'dead' then
+    call('ZADD', DEAD, math.min(b.at, now), b.el)
+    count('died', 1)
+  elseif b.state ~= 'ready' and b.at > now then
+    local key = b.state == 'retry' and RETRY or DUE
+    wake = wake or earlier(key, b.at)
+    call('ZADD', key, b.at, b.el)
+  else
+    wake = true
+    if b.crashes > 1 then call('ZADD', SUSPECTS, now, b.el) else place(b.el) end
+  end
+end
+
+if #ended > 0 then
+  local turns = call('HMGET', META, 'gen', 'named')
+  for _, x in ipairs(ended) do
+    local window = turns[1] == '1' and GEN1 or GEN0
+    if byte(x[2]) == 110 then window = turns[2] == '1' and NAMED1 or NAMED0 end
+    call('HSET', window, x[1], sub(x[2], 3, 13) .. x[3])
+  end
+  call('HSETNX', META, 'created', now)
+end
 if #sets > 0 then
   call('MSET', unpack(sets))
   leave_nothing()
@@ -135,15 +187,16 @@ if #sets > 0 then
   else
     call('HSET', META, 'seq', seq)
   end
-  if seq == tally.accepted then call('HSETNX', META, 'created', now) end
+  if seq == tally.accepted - #ended then call('HSETNX', META, 'created', now) end
   if #ready > 0 then call('RPUSH', READY, unpack(ready)) end
   if #spills > 0 then call('ZADD', OVERFLOW, unpack(spills)) end
   for _, x in ipairs(later) do
     if x[1] then call('ZADD', x[1], x[2], x[3]) else place(x[3]) end
   end
+  for _, b in ipairs(back) do bring(b) end
   if wake or #ready > 0 then ring() end
 end
-count('accepted', tally.accepted)
+count('accepted', tally.accepted - #ended)
 count('duplicates', tally.duplicate)
 count('conflicts', tally.conflict)
 count('rejected', tally.full)

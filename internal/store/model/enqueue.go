@@ -9,11 +9,17 @@ import (
 func (q *Queue) Enqueue(adds []store.Add, spill bool) []store.Enqueued {
 	capacity, bounded := q.capacity()
 	head, waiting := q.soonest(due)
+	later, waitingRetry := q.soonest(retry)
 	taken, tally := []*job{}, map[store.Outcome]int64{}
 	out := make([]store.Enqueued, len(adds))
 	for i, a := range adds {
 		word := q.judge(&job{add: a})
-		if word == "" {
+		switch {
+		case word == "" && a.Back != nil && isEnded(a.Back.State):
+			q.recall(a)
+			tally[store.Accepted]--
+			word = store.Accepted
+		case word == "":
 			word = q.admit(&taken, a, spill)
 		}
 		tally[word]++
@@ -30,6 +36,8 @@ func (q *Queue) Enqueue(adds []store.Add, spill bool) []store.Enqueued {
 	}
 	first, now := q.soonest(due)
 	q.bell = q.bell || now && (!waiting || first < head)
+	first, now = q.soonest(retry)
+	q.bell = q.bell || now && (!waitingRetry || first < later)
 	q.count("accepted", tally[store.Accepted]+tally[store.Spilled])
 	q.count("duplicates", tally[store.Duplicate])
 	q.count("conflicts", tally[store.Conflict])
@@ -62,11 +70,17 @@ func (q *Queue) judge(j *job) store.Outcome {
 func (q *Queue) admit(taken *[]*job, a store.Add, spill bool) store.Outcome {
 	capacity, bounded := q.capacity()
 	full := bounded && q.live() >= capacity
-	if full && !spill {
+	if b := a.Back; b != nil && full && b.State != store.DeadState || b == nil && full && !spill {
 		return store.Full
 	}
 	q.seq++
 	j := &job{add: a, seq: q.seq, born: q.Now, at: ready}
+	if a.Back != nil {
+		full, j.born = false, a.Back.EnqueuedAt.UnixMilli()
+		if a.Back.State == store.DeadState {
+			j.at = dead
+		}
+	}
 	if full {
 		q.wait(j, overflow, int64(q.seq))
 	}
@@ -85,7 +99,7 @@ func (q *Queue) admit(taken *[]*job, a store.Add, spill bool) store.Outcome {
 // arrange puts what one call brought into its places: plain jobs first, in order, then the others.
 func (q *Queue) arrange(taken []*job) {
 	plain := func(j *job) bool {
-		return j.add.Priority == 0 && !j.add.LIFO && j.add.Job.At.IsZero() && j.add.Job.Delay.Milliseconds() == 0
+		return j.add.Back == nil && j.add.Priority == 0 && !j.add.LIFO && j.add.Job.At.IsZero() && j.add.Job.Delay.Milliseconds() == 0
 	}
 	for _, j := range taken {
 		if j.at == ready && plain(j) {
@@ -94,13 +108,63 @@ func (q *Queue) arrange(taken []*job) {
 		}
 	}
 	for _, j := range taken {
-		if j.at != ready || plain(j) {
+		if j.at != ready || plain(j) || j.add.Back != nil {
 			continue
 		}
 		if at := j.dueAt(q.Now); at > q.Now {
 			q.wait(j, due, at)
 			continue
 		}
+		q.put(j, false)
+		q.ring()
+	}
+	for _, j := range taken {
+		if j.add.Back != nil {
+			q.bring(j)
+		}
+	}
+}
+
+func isEnded(s store.State) bool { return s == store.CompletedState || s == store.CancelledState }
+
+// recall remembers an ended job that is brought back.
+func (q *Queue) recall(a store.Add) {
+	letter := byte('c')
+	if a.Back.State == store.CancelledState {
+		letter = 'x'
+	}
+	q.remember(&job{add: a}, letter, "-")
+	if q.created == 0 {
+		q.created = q.Now
+	}
+}
+
+// bring puts a job that is brought back where it was.
+func (q *Queue) bring(j *job) {
+	b := j.add.Back
+	if b.Attempt > 0 || b.State == store.DeadState {
+		r := &run{b.Attempt, b.Failures, b.Crashes, b.Snoozes, "-", "retry", q.Now, q.Now}
+		if b.State == store.DeadState {
+			r.outcome = "dead"
+		}
+		q.runs[j.add.ID] = r
+	}
+	for _, e := range b.Errors {
+		q.faults[j.add.ID] = append(q.faults[j.add.ID], e.Line())
+	}
+	at := b.At.UnixMilli()
+	switch {
+	case b.State == store.DeadState:
+		q.wait(j, dead, min(at, q.Now))
+		q.count("died", 1)
+	case b.State == store.RetryState && at > q.Now:
+		q.wait(j, retry, at)
+	case b.State == store.Scheduled && at > q.Now:
+		q.wait(j, due, at)
+	case b.Crashes > 1:
+		q.wait(j, suspects, q.Now)
+		q.ring()
+	default:
 		q.put(j, false)
 		q.ring()
 	}
