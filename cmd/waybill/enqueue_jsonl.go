@@ -20,6 +20,11 @@ type objectLines struct{ common waybill.Request }
 // most has room for the largest payload with every byte of it escaped, and for headers and ID.
 func (o objectLines) most() int { return 6*(record.MaxPayload+record.MaxHeaderSize) + 16<<10 }
 
+func (o objectLines) job(l line) (lineJob, error) {
+	r, err := o.request(l)
+	return lineJob{Request: r}, err
+}
+
 func (o objectLines) request(l line) (waybill.Request, error) {
 	r := numbered(o.common, l)
 	if l.size > int64(o.most()) {

@@ -30,10 +30,18 @@ func (a *app) enqueueLines(ctx context.Context, c connection, r waybill.Request,
 		return err
 	}
 	s := &sender{
-		app: a, client: c, live: a.liveLine(), read: plainLines{r}, tally: newTally(), waiting: waiting{c, time.Duration(f.waitFor)}, wait: f.wait,
+		app: a, live: a.liveLine(), read: plainLines{r}, tally: newTally(), waiting: waiting{c, time.Duration(f.waitFor)}, wait: f.wait,
 	}
 	if f.jsonl {
 		s.read = objectLines{r}
+	}
+	s.hand = func(ctx context.Context, jobs []lineJob) []waybill.Enqueued {
+		requests := make([]waybill.Request, len(jobs))
+		for i, j := range jobs {
+			requests[i] = j.Request
+		}
+		said, _ := c.EnqueueMany(ctx, requests) // each answer has its error
+		return said
 	}
 	return s.feed(ctx, in)
 }
@@ -51,12 +59,18 @@ func (a *app) lineInput(cmd *cobra.Command, arg string) (io.ReadCloser, error) {
 	case arg == "" || arg == "-":
 		return io.NopCloser(a.stdin), nil
 	}
-	return nil, usage(cmd, "--lines and --jsonl read stdin or @FILE, not a payload")
+	return nil, usage(cmd, "lines are read from stdin or @FILE, not from the arguments")
 }
 
-// lineJobs makes jobs of lines. The error is of that line alone; the request has its ID all the same.
+// lineJob is the job of a line: one to be enqueued, or one that comes back from an export.
+type lineJob struct {
+	waybill.Request
+	back waybill.JobInfo
+}
+
+// lineJobs makes jobs of lines. The error is of that line alone; the job has its ID all the same.
 type lineJobs interface {
-	request(l line) (waybill.Request, error)
+	job(l line) (lineJob, error)
 	most() int // bytes of a line
 }
 
@@ -65,13 +79,13 @@ type plainLines struct{ common waybill.Request }
 
 func (p plainLines) most() int { return record.MaxPayload }
 
-func (p plainLines) request(l line) (waybill.Request, error) {
-	r := numbered(p.common, l)
+func (p plainLines) job(l line) (lineJob, error) {
+	j := lineJob{Request: numbered(p.common, l)}
 	if l.size > record.MaxPayload {
-		return r, tooLong(l.size)
+		return j, tooLong(l.size)
 	}
-	r.Payload = l.text
-	return r, nil
+	j.Payload = l.text
+	return j, nil
 }
 
 // numbered is the request of a line that names no ID.

@@ -17,8 +17,8 @@ import (
 // sender sends lines and answers each, in order. It is for one goroutine.
 type sender struct {
 	app     *app
-	client  connection
 	read    lineJobs
+	hand    func(context.Context, []lineJob) []waybill.Enqueued // sends jobs, and gives an answer a job
 	tally   tally
 	live    *liveLine // how far it is
 	waiting waiting
@@ -82,24 +82,23 @@ func (s *sender) run(ctx context.Context, batches <-chan []line, failed <-chan e
 // send sends a batch, and prints its answers or begins to wait.
 func (s *sender) send(ctx context.Context, lines []line) error {
 	var sent, going []*sentLine
-	var requests []waybill.Request
+	var jobs []lineJob
 	for _, l := range lines {
-		r, err := s.read.request(l)
+		j, err := s.read.job(l)
 		if errors.Is(err, errSkipped) {
 			s.tally.skip()
 			continue
 		}
-		to := &sentLine{number: l.number, kind: r.Kind}
+		to := &sentLine{number: l.number, kind: j.Kind}
 		sent = append(sent, to)
 		if err != nil {
-			id := cmp.Or(r.ID, record.NewID(time.Now()))
-			to.e = waybill.Enqueued{ID: id, Queue: r.Queue, Outcome: waybill.OutcomeInvalid, Err: err}
+			id := cmp.Or(j.ID, record.NewID(time.Now()))
+			to.e = waybill.Enqueued{ID: id, Queue: j.Queue, Outcome: waybill.OutcomeInvalid, Err: err}
 			continue
 		}
-		requests, going = append(requests, r), append(going, to)
+		jobs, going = append(jobs, j), append(going, to)
 	}
-	said, _ := s.client.EnqueueMany(ctx, requests) // each answer has its error
-	for i, e := range said {
+	for i, e := range s.hand(ctx, jobs) {
 		going[i].e = e
 	}
 	for _, l := range sent {

@@ -96,6 +96,7 @@ func jobRows(j waybill.JobInfo) [][]cell {
 		add("progress", strings.TrimSpace(fmt.Sprintf("%d %% %s", p.Percent, p.Note))+", "+moment(p.At, j.At))
 	}
 	add("worker", j.Worker)
+	add("host", j.Host)
 	add("token", j.Token)
 	return append(rows, contentRows(j)...)
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -17,10 +16,9 @@ func (a *app) queueExportCommand() *cobra.Command {
 	f := &filterFlags{}
 	cmd := &cobra.Command{
 		Use: "export QUEUE", Short: "Print all jobs of a queue as JSON lines", Args: between(1, 1),
-		Long: `Export prints all that is known of each job of a queue, an object a line, as job get --json does, with
-payload_version, the version of the payload's shape. It changes nothing. A job that changes its state
-meanwhile may come twice, or not at all: pause the queue and stop what sends jobs for a whole picture.
-Queue import reads these lines.`,
+		Long: `Export prints all that is known of each job of a queue, an object a line, as job get --json does. It
+changes nothing. A job that changes its state meanwhile may come twice, or not at all: pause the queue and
+stop what sends jobs for a whole picture. Queue import reads these lines.`,
 		Example: "  waybill queue export mail > mail.jsonl\n  waybill queue export mail --state dead > dead.jsonl",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, stop := interruptible(cmd)
@@ -85,11 +83,7 @@ func (e *exporter) job(ctx context.Context, j waybill.JobInfo, err error) error 
 	}
 	e.n++
 	e.line.show(func() string { return grouped(e.n, "job") + " exported" })
-	text, err := exported(j)
-	if err == nil {
-		_, err = e.out.Write(append(text, '\n'))
-	}
-	return err
+	return printJSON(e.out, j)
 }
 
 func (e *exporter) interrupted(ctx context.Context, err error) error {
@@ -98,13 +92,4 @@ func (e *exporter) interrupted(ctx context.Context, err error) error {
 		return fmt.Errorf("%w: %s exported so far", errInterrupted, grouped(e.n, "job"))
 	}
 	return err
-}
-
-// exported is a job's object with what only an import needs.
-func exported(j waybill.JobInfo) ([]byte, error) {
-	text, err := json.Marshal(j)
-	if err != nil {
-		return nil, err
-	}
-	return fmt.Appendf(text[:len(text)-1], `,"payload_version":%d}`, j.Version), nil
 }
