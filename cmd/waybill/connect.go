@@ -1,32 +1,27 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
-	"net"
 	"os"
 	"runtime"
 	"strings"
-	"time"
 
 	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"github.com/waybillhq/waybill"
 )
 
 const (
-	defaultURL  = "redis://127.0.0.1:6379/0"
-	envURL      = "WAYBILL_REDIS"
-	dialTimeout = 3 * time.Second
+	defaultURL = "redis://127.0.0.1:6379/0"
+	envURL     = "WAYBILL_REDIS"
 )
 
 // connection is a client with the Redis client that it stands on.
 type connection struct {
 	*waybill.Client
-	rdb *redis.Client
+	rdb redis.UniversalClient
 }
 
 // Close closes both.
@@ -34,25 +29,11 @@ func (c connection) Close() { _ = errors.Join(c.Client.Close(), c.rdb.Close()) }
 
 // connect makes the client. It sends nothing. listeners is how many connections wait for work.
 func (a *app) connect(listeners int) (connection, error) {
-	o, err := a.options()
+	t, err := a.target()
 	if err != nil {
 		return connection{}, err
 	}
-	o.MaxRetries = -1 // the store repeats by itself, and knows what may have happened
-	o.DialerRetries = 1
-	if o.DialTimeout == 0 {
-		o.DialTimeout = dialTimeout
-	}
-	if o.PoolSize == 0 {
-		o.PoolSize = 10*runtime.GOMAXPROCS(0) + 2*listeners
-	}
-	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
-	dial := redis.NewDialer(o)
-	o.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
-		conn, err := dial(ctx, network, addr)
-		return conn, dialError(err, network)
-	}
-	rdb := redis.NewClient(o)
+	rdb := t.open(10*runtime.GOMAXPROCS(0) + 2*listeners)
 	client, err := waybill.NewClient(rdb, waybill.ClientOptions{Prefix: a.prefix})
 	if err != nil {
 		return connection{}, errors.Join(err, rdb.Close())
@@ -60,29 +41,20 @@ func (a *app) connect(listeners int) (connection, error) {
 	return connection{client, rdb}, nil
 }
 
-// dialError marks what went wrong before anything was sent, TLS included.
-func dialError(err error, network string) error {
-	var op *net.OpError
-	if err == nil || errors.As(err, &op) && op.Op == "dial" {
-		return err
-	}
-	return &net.OpError{Op: "dial", Net: network, Err: err}
-}
-
-// options reads the URL of Redis. What is wrong with it is not told in detail: the detail may be a
+// target reads the URL of Redis. What is wrong with it is not told in detail: the detail may be a
 // part of the password.
-func (a *app) options() (*redis.Options, error) {
+func (a *app) target() (target, error) {
 	url, from, err := a.url()
 	if err != nil {
-		return nil, err
+		return target{}, err
 	}
-	o, err := redis.ParseURL(url)
+	t, err := parseTarget(url)
 	if err != nil {
-		return nil, &usageError{"the Redis URL of " + from + " can't be read: give " +
-			"redis://[USER:PASSWORD@]HOST[:PORT][/DB], rediss://… or unix://PATH, " +
-			"special characters of the password percent-encoded"}
+		return target{}, &usageError{"the Redis URL of " + from + " can't be read: give " +
+			"redis://[USER:PASSWORD@]HOST[:PORT][/DB], rediss://…, unix://PATH, redis+sentinel://…/MASTER or " +
+			"redis+cluster://…, special characters of the password percent-encoded"}
 	}
-	return o, nil
+	return t, nil
 }
 
 // url gives the URL of Redis and where it is from.

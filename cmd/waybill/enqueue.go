@@ -11,27 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/waybillhq/waybill"
-	"github.com/waybillhq/waybill/internal/store"
 )
 
-// enqueueFlags are what `waybill enqueue` is told.
-type enqueueFlags struct {
-	id            string
-	in, retention durationFlag
-	at            timeFlag
-	priority      int
-	lifo, lines   bool
-	maxFailures   failuresFlag
-	headers       headersFlag
-	onFull        fullFlag
-}
-
-func (a *app) enqueueCommand() *cobra.Command {
-	f := &enqueueFlags{}
-	cmd := &cobra.Command{
-		Use:   "enqueue QUEUE KIND [PAYLOAD | - | @FILE]",
-		Short: "Send jobs",
-		Long: `Enqueue sends a job and prints its ID on stdout, all else on stderr:
+const enqueueHelp = `Enqueue sends a job and prints its ID on stdout, all else on stderr:
   id=$(waybill enqueue mail welcome '{"user":7}')
 
 The payload is the argument as it stands, all of stdin (-), or a file (@FILE); without
@@ -39,45 +21,53 @@ one it is empty. One that begins with "-" or "@" goes through stdin, or with "-"
 The same ID with the same kind and payload is one job, however often it is
 sent (duplicate); with another kind or payload it is a conflict.
 
+With --wait it waits for the end of the job, and stdout gets the bytes of the result, nothing else.
+The job goes on where --wait-for passes. Without --retention such a job is kept for a minute after
+its end, so that there is a result to read.
+
 With --lines each line of stdin or FILE is the payload of a job of its own. Stdout gets the
 ID of each that was taken or whose outcome is unknown, or with --json an object for each
-line. --id X gives X/1, X/2, …, so a file that is sent twice adds nothing. The program then ends with the worst of 7, 5, 4, 2, 3, 1, 0.
+line. --id X gives X/1, X/2, …, so a file that is sent twice adds nothing.
+
+With --jsonl each line is an object, and KIND is for those that name none:
+  {"id":"u7","kind":"welcome","payload":"text","delay_ms":1000}
+Its fields are id, kind, queue (it must be QUEUE), payload or payload_base64, delay_ms or at, priority, lifo,
+max_failures (-1 = unlimited), retention_ms and headers; flags are for lines that say nothing themselves,
+and so is null. A payload that is a string is the string's text; of any other one
+the JSON text is taken, as spelled. A bad line does not stop the others.
+
+With --wait and many lines stdout gets a line for each, in their order: the result as a JSON
+string, null where there is none, or with --json an object. With many lines
+the program ends with the worst of 7, 5, 4, 2, 3, 8, 6, 9, 1, 0.
 
 Exit status:
-` + statusText,
-		Args: between(2, 3),
+` + statusText
+
+func (a *app) enqueueCommand() *cobra.Command {
+	f := &enqueueFlags{}
+	cmd := &cobra.Command{
+		Use:   "enqueue QUEUE KIND [PAYLOAD | - | @FILE]",
+		Short: "Send jobs",
+		Long:  enqueueHelp,
+		Example: `  waybill enqueue mail welcome '{"user":7}' --id user-7/welcome --in 10m
+  waybill enqueue math sum '[1,2]' --wait --wait-for 30s
+  waybill enqueue mail @jobs.jsonl --jsonl`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if f.jsonl {
+				return between(1, 3)(cmd, args)
+			}
+			return between(2, 3)(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, stop := interruptible(cmd)
 			defer stop()
 			return a.enqueue(ctx, cmd, args, f)
 		},
+		ValidArgsFunction: a.completeQueue,
 	}
 	f.define(cmd)
 	cmd.SetFlagErrorFunc(payloadHint)
 	return cmd
-}
-
-// payloadHint names the cure where an unknown flag stands in the payload's place.
-func payloadHint(cmd *cobra.Command, err error) error {
-	if cmd.Flags().NArg() == 2 && strings.HasPrefix(err.Error(), "unknown ") {
-		return usage(cmd, "%v: to send a payload that begins with -, put -- before it, or send it by stdin", err)
-	}
-	return usage(cmd, "%v", err)
-}
-
-func (f *enqueueFlags) define(cmd *cobra.Command) {
-	v := cmd.Flags()
-	v.StringVar(&f.id, "id", "", "`ID` of the job: 1 to 128 bytes without space (default: generated)")
-	v.Var(&f.in, "in", "due so long after now, by the clock of Redis")
-	v.Var(&f.at, "at", "due then: RFC 3339, to the millisecond; a past time is now")
-	v.IntVar(&f.priority, "priority", 0, "from -1000 to 1000, higher first")
-	v.BoolVar(&f.lifo, "lifo", false, "before those of its priority that wait")
-	v.Var(&f.maxFailures, "max-failures", "the failure that kills the job (default: the worker's)")
-	v.Var(&f.retention, "retention", "keep the ended job and its result so long")
-	v.Var(&f.headers, "header", "beside the payload, as traceparent=…; repeatable")
-	v.Var(&f.onFull, "on-full", "if the queue is full: reject, wait so long for room, or spill (keep aside until there is room)")
-	v.BoolVar(&f.lines, "lines", false, "each line of stdin or FILE is a job")
-	quietDefaults(cmd, "in", "max-failures", "retention")
 }
 
 // interruptible gives a context that ends at the first INT or TERM.
@@ -85,64 +75,69 @@ func interruptible(cmd *cobra.Command) (context.Context, context.CancelFunc) {
 	return signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 }
 
-// quietDefaults keeps zero values out of the help text.
-func quietDefaults(cmd *cobra.Command, names ...string) {
-	for _, name := range names {
-		cmd.Flags().Lookup(name).DefValue = ""
-	}
-}
-
-// request is what all jobs of the call have in common.
-func (f *enqueueFlags) request(queue, kind string) waybill.Request {
-	return waybill.Request{
-		Queue: queue, Kind: kind, ID: f.id, Headers: f.headers, Priority: f.priority, LIFO: f.lifo,
-		Delay: time.Duration(f.in), At: f.at.t, MaxFailures: int(f.maxFailures.n),
-		Retention: time.Duration(f.retention), OnFull: f.onFull.policy,
-	}
-}
-
 func (a *app) enqueue(ctx context.Context, cmd *cobra.Command, args []string, f *enqueueFlags) error {
 	if err := f.check(cmd, args[0]); err != nil {
 		return err
 	}
-	c, err := a.connect(0)
+	c, err := a.connect(1)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	payload := ""
-	if len(args) == 3 {
-		payload = args[2]
-	}
-	r := f.request(args[0], args[1])
-	if f.lines {
+	kind, payload := kindAndPayload(args[1:], f.jsonl)
+	r := f.request(args[0], kind)
+	if f.lines || f.jsonl {
 		in, err := a.lineInput(cmd, payload)
 		if err != nil {
 			return err
 		}
 		defer in.Close()
-		return a.enqueueLines(ctx, c, r, in)
+		return a.enqueueLines(ctx, c, r, f, in)
 	}
 	if r.Payload, err = a.payload(payload); err != nil {
 		return err
 	}
 	e, err := c.Enqueue(ctx, r)
-	if !a.json {
-		return a.printID(e, err)
+	switch {
+	case f.wait && err == nil:
+		return a.enqueuedWait(ctx, waiting{c, time.Duration(f.waitFor)}, kind, e)
+	case a.json && f.wait:
+		return a.object(answerEnding{answer: answerTo(kind, e, 0)}, err)
+	case a.json:
+		return a.object(answerTo(kind, e, 0), err)
+	case f.wait && e.Outcome == waybill.OutcomeUnknown:
+		a.say("the ID is %s", e.ID)
+		return err
 	}
-	if failed := printJSON(a.stdout, answerTo(r.Kind, e, 0)); failed != nil || err == nil {
-		return failed
-	}
-	return answered{err}
+	return a.printID(e, err)
 }
 
-// check checks what the client can't: for it, nothing given means a default.
-func (f *enqueueFlags) check(cmd *cobra.Command, queue string) error {
-	switch v := cmd.Flags(); {
-	case v.Changed("id") && f.id == "":
-		return usage(cmd, "--id is empty: leave it out to have one generated")
-	case v.Changed("in") && v.Changed("at"):
-		return usage(cmd, "--in and --at exclude each other: give one")
+// kindAndPayload are the arguments behind the queue. With --jsonl the kind may be missing: what is
+// spelled as stdin or a file is none.
+func kindAndPayload(args []string, jsonl bool) (kind, payload string) {
+	if jsonl && len(args) == 1 && (args[0] == "-" || strings.HasPrefix(args[0], "@")) {
+		return "", args[0]
 	}
-	return store.CheckQueue(queue)
+	if len(args) > 0 {
+		kind = args[0]
+	}
+	if len(args) > 1 {
+		payload = args[1]
+	}
+	return kind, payload
+}
+
+// enqueuedWait waits for the end of a job that was taken, and answers.
+func (a *app) enqueuedWait(ctx context.Context, w waiting, kind string, e waybill.Enqueued) error {
+	if note := notes[e.Outcome]; note != "" {
+		a.say("%s: %s", e.Outcome, note)
+	}
+	result, err := w.end(ctx, e.Queue, e.ID)
+	switch {
+	case a.json:
+		return a.object(answerEnd(answerTo(kind, e, 0), result, err), err)
+	case err != nil:
+		return err
+	}
+	return a.printEnd(e.ID, result)
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/waybillhq/waybill"
 )
@@ -32,69 +31,9 @@ func answerTo(kind string, e waybill.Enqueued, line int64) answer {
 		out.Depth, out.Capacity = &full.Depth, &full.Capacity
 	}
 	if e.Err != nil {
-		word, text := meaningOf(e.Err).word, message(e.Err)
-		out.Error, out.Message = &word, &text
+		out.Error, out.Message = wordsOf(e.Err)
 	}
 	return out
-}
-
-// tally counts outcomes, and keeps the worst status.
-type tally struct {
-	counts map[waybill.Outcome]int64
-	lines  int64
-	worst  int
-}
-
-func (t *tally) add(e waybill.Enqueued) {
-	t.lines++
-	t.counts[e.Outcome]++
-	t.raise(e.Err)
-}
-
-// raise makes the status that of err if that is worse.
-func (t *tally) raise(err error) {
-	if err == nil {
-		return
-	}
-	status := meaningOf(err).status
-	for _, s := range badness {
-		if s == t.worst {
-			return
-		}
-		if s == status {
-			t.worst = s
-			return
-		}
-	}
-}
-
-// err is nil where every job was taken.
-func (t *tally) err() error {
-	if t.worst == 0 {
-		return nil
-	}
-	return told(t.worst)
-}
-
-// order is the order in which outcomes are summed up.
-var order = []waybill.Outcome{
-	waybill.OutcomeAccepted, waybill.OutcomeWaited, waybill.OutcomeSpilled, waybill.OutcomeDuplicate,
-	waybill.OutcomeRejected, waybill.OutcomeConflict, waybill.OutcomeInvalid, waybill.OutcomeUnavailable,
-	waybill.OutcomeUnknown,
-}
-
-// summary is how many jobs had which outcome.
-func (t *tally) summary() string {
-	var parts []string
-	for _, o := range order {
-		if n := t.counts[o]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, o))
-		}
-	}
-	if parts == nil {
-		return "nothing sent"
-	}
-	return strings.Join(parts, ", ")
 }
 
 // printThere prints the ID where the job is there or may be there.

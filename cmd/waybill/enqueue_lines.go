@@ -1,12 +1,11 @@
 package main
 
 import (
-	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"os"
-	"strconv"
 	"strings"
 	"time"
 
@@ -16,33 +15,35 @@ import (
 	"github.com/waybillhq/waybill/internal/record"
 )
 
+// mostWaits bounds the jobs of many lines that are waited for at a time.
+const mostWaits = 10_000
+
 // enqueueLines sends a job a line.
-func (a *app) enqueueLines(ctx context.Context, c connection, r waybill.Request, in io.Reader) error {
+func (a *app) enqueueLines(ctx context.Context, c connection, r waybill.Request, f *enqueueFlags, in io.Reader) error {
 	sample := record.Job{
 		Kind: r.Kind, Headers: r.Headers, Delay: r.Delay, At: r.At, Retention: r.Retention, MaxFailures: r.MaxFailures,
+	}
+	if f.jsonl {
+		sample.Kind = cmp.Or(sample.Kind, "x")
 	}
 	if err := sample.Check("x", r.Priority); err != nil { // told once, and not for each line
 		return err
 	}
-	s := &sender{app: a, client: c, r: r, tally: tally{counts: map[waybill.Outcome]int64{}}}
-	batches, failed := make(chan []line), make(chan error, 1)
-	go func() { // it may wait for input when the program ends
-		defer close(batches)
-		failed <- feed(ctx, &lineReader{r: bufio.NewReaderSize(in, readAhead)}, batches)
-	}()
-	for {
-		select {
-		case <-ctx.Done():
-			return s.finish(fmt.Errorf("%w: nothing after line %d was sent", errInterrupted, s.tally.lines))
-		case b, ok := <-batches:
-			if !ok {
-				return s.finish(<-failed)
-			}
-			if err := s.send(ctx, b); err != nil {
-				return err
-			}
-		}
+	s := &sender{
+		app: a, live: a.liveLine(), read: plainLines{r}, tally: newTally(), waiting: waiting{c, time.Duration(f.waitFor)}, wait: f.wait,
 	}
+	if f.jsonl {
+		s.read = objectLines{r}
+	}
+	s.hand = func(ctx context.Context, jobs []lineJob) []waybill.Enqueued {
+		requests := make([]waybill.Request, len(jobs))
+		for i, j := range jobs {
+			requests[i] = j.Request
+		}
+		said, _ := c.EnqueueMany(ctx, requests) // each answer has its error
+		return said
+	}
+	return s.feed(ctx, in)
 }
 
 // lineInput opens what an argument stands for: stdin, or a file.
@@ -58,100 +59,39 @@ func (a *app) lineInput(cmd *cobra.Command, arg string) (io.ReadCloser, error) {
 	case arg == "" || arg == "-":
 		return io.NopCloser(a.stdin), nil
 	}
-	return nil, usage(cmd, "--lines reads stdin or @FILE, not a payload")
+	return nil, usage(cmd, "lines are read from stdin or @FILE, not from the arguments")
 }
 
-// sender sends lines and answers each.
-type sender struct {
-	app    *app
-	client connection
-	r      waybill.Request
-	tally  tally
-	shown  time.Time // when progress was last shown
+// lineJob is the job of a line: one to be enqueued, or one that comes back from an export.
+type lineJob struct {
+	waybill.Request
+	back waybill.JobInfo
 }
 
-// send sends a batch and prints its answers, in order.
-func (s *sender) send(ctx context.Context, lines []line) error {
-	requests := make([]waybill.Request, 0, len(lines))
-	for _, l := range lines {
-		if l.size <= record.MaxPayload {
-			requests = append(requests, s.request(l))
-		}
+// lineJobs makes jobs of lines. The error is of that line alone; the job has its ID all the same.
+type lineJobs interface {
+	job(l line) (lineJob, error)
+	most() int // bytes of a line
+}
+
+// plainLines are payloads.
+type plainLines struct{ common waybill.Request }
+
+func (p plainLines) most() int { return record.MaxPayload }
+
+func (p plainLines) job(l line) (lineJob, error) {
+	j := lineJob{Request: numbered(p.common, l)}
+	if l.size > record.MaxPayload {
+		return j, tooLong(l.size)
 	}
-	said, _ := s.client.EnqueueMany(ctx, requests) // each answer has its error
-	out := bufio.NewWriter(s.app.stdout)
-	for _, l := range lines {
-		e := s.refuse(l)
-		if l.size <= record.MaxPayload {
-			e, said = said[0], said[1:]
-		}
-		if err := s.print(out, l.number, e); err != nil {
-			return err
-		}
-		s.tally.add(e)
-	}
-	s.progress()
-	return out.Flush()
+	j.Payload = l.text
+	return j, nil
 }
 
-// refuse answers a line that is too long to be sent.
-func (s *sender) refuse(l line) waybill.Enqueued {
-	id := s.request(l).ID
-	if id == "" {
-		id = record.NewID(time.Now())
-	}
-	return waybill.Enqueued{ID: id, Queue: s.r.Queue, Outcome: waybill.OutcomeInvalid, Err: tooLong(l.size)}
-}
-
-func (s *sender) request(l line) waybill.Request {
-	r := s.r
-	r.Payload = l.payload
+// numbered is the request of a line that names no ID.
+func numbered(r waybill.Request, l line) waybill.Request {
 	if r.ID != "" {
-		r.ID += "/" + strconv.FormatInt(l.number, 10)
+		r.ID = fmt.Sprintf("%s/%d", r.ID, l.number)
 	}
 	return r
-}
-
-// print answers one line: the object, or the ID alone where the job is there or may be there. What
-// went wrong is told to people too.
-func (s *sender) print(out io.Writer, number int64, e waybill.Enqueued) error {
-	if s.app.json {
-		return printJSON(out, answerTo(s.r.Kind, e, number))
-	}
-	if e.Err != nil {
-		s.clear()
-		s.app.say("line %d: %s", number, message(e.Err))
-	}
-	return printThere(out, e)
-}
-
-// summary is how many lines had which outcome.
-func (s *sender) summary() string {
-	return fmt.Sprintf("%s: %s", count(s.tally.lines, "line"), s.tally.summary())
-}
-
-// progress shows how far it is, on a terminal only, five times a second.
-func (s *sender) progress() {
-	if isTerminal(s.app.stderr) && time.Since(s.shown) > 200*time.Millisecond {
-		s.shown = time.Now()
-		fmt.Fprint(s.app.stderr, clearLine, s.summary())
-	}
-}
-
-// clear takes the progress line away.
-func (s *sender) clear() {
-	if !s.shown.IsZero() {
-		fmt.Fprint(s.app.stderr, clearLine)
-	}
-}
-
-// finish sums up and gives the worst status. err is what ended the reading before its time.
-func (s *sender) finish(err error) error {
-	s.clear()
-	s.app.say("%s", s.summary())
-	if err != nil {
-		s.tally.raise(err)
-		s.app.say("%s", message(err))
-	}
-	return s.tally.err()
 }

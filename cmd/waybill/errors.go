@@ -19,7 +19,9 @@ const (
 	exitFull        = 3
 	exitState       = 4
 	exitUnavailable = 5
+	exitEnded       = 6
 	exitUnknown     = 7
+	exitWaitOver    = 8
 	exitNotFound    = 9
 )
 
@@ -29,11 +31,13 @@ const statusText = `  0  accepted, duplicate, waited or spilled; done
   3  rejected: the queue is full
   4  conflict, or the job's state forbids it
   5  Redis is unavailable, out of memory or does not permit it: nothing happened
+  6  with a wait: the job ended dead, cancelled or deleted
   7  outcome unknown: the ID is printed, ask again with it
+  8  the time to wait is over
   9  not found`
 
 // badness orders the statuses of many items, the worst first: the program ends with the worst.
-var badness = []int{exitUnknown, exitUnavailable, exitState, exitInvalid, exitFull, 8, 6, exitOther, 0}
+var badness = []int{exitUnknown, exitUnavailable, exitState, exitInvalid, exitFull, exitWaitOver, exitEnded, exitNotFound, exitOther, 0}
 
 // meaning is how a call that failed is told.
 type meaning struct {
@@ -45,6 +49,8 @@ type meaning struct {
 
 // meanings is the one table from errors to statuses, words and hints; the first that fits.
 var meanings = []meaning{
+	{errWaitOver, exitWaitOver, "timeout", waitOverHint},
+	{errDrainOver, exitWaitOver, "timeout", fixed("it goes on; the same command waits again")},
 	{waybill.ErrUnknown, exitUnknown, "unknown", fixed("ask again with the same ID, it adds nothing twice")},
 	{waybill.ErrUnavailable, exitUnavailable, "unavailable", unavailableHint},
 	{waybill.ErrInvalid, exitInvalid, "invalid", nil},
@@ -52,8 +58,13 @@ var meanings = []meaning{
 	{waybill.ErrConflict, exitState, "conflict", fixed("give this work an ID of its own")},
 	{waybill.ErrNewer, exitState, "newer", fixed("update waybill here")},
 	{waybill.ErrState, exitState, "state", nil},
+	{waybill.ErrDead, exitEnded, "dead", nil},
+	{waybill.ErrDeleted, exitEnded, "deleted", nil},
+	{waybill.ErrCancelled, exitEnded, "cancelled", nil},
+	{waybill.ErrNoWorker, exitNotFound, "not_found", fixed("worker list shows those that are there")},
 	{waybill.ErrNotFound, exitNotFound, "not_found", fixed("it never was, or retention and window are over")},
 	{errInterrupted, exitOther, "interrupted", nil},
+	{errDeclined, exitOther, "declined", nil},
 }
 
 // errInterrupted: the user ended the program before its end.
@@ -71,12 +82,15 @@ func meaningOf(err error) meaning {
 
 // message tells an error in one line: what happened, and what to do.
 func message(err error) string {
-	text := visible(strings.Join(strings.Fields(err.Error()), " "), "")
+	text := oneLine(err.Error())
 	if hint := meaningOf(err).hint; hint != nil {
 		text += ": " + hint(err)
 	}
 	return text
 }
+
+// oneLine is a text in one line, safe for a terminal.
+func oneLine(text string) string { return visible(strings.Join(strings.Fields(text), " "), "") }
 
 func fixed(hint string) func(error) string { return func(error) string { return hint } }
 
@@ -144,6 +158,20 @@ func (a *app) end(err error) int {
 type failure struct {
 	Error   string `json:"error"`
 	Message string `json:"message"`
+}
+
+// wordsOf are the fields error and message of an object.
+func wordsOf(err error) (word, text *string) {
+	w, t := meaningOf(err).word, message(err)
+	return &w, &t
+}
+
+// object prints the object of a call, and gives the error that stands in it.
+func (a *app) object(v any, err error) error {
+	if failed := printJSON(a.stdout, v); failed != nil || err == nil {
+		return failed
+	}
+	return answered{err}
 }
 
 // printJSON prints one object on a line of its own.

@@ -49,6 +49,21 @@ func (l *limitFlag) value() *int64 {
 	return &l.n
 }
 
+// wholeFlag is a whole number. Whoever uses it knows its limits.
+type wholeFlag int
+
+func (w *wholeFlag) String() string { return strconv.Itoa(int(*w)) }
+func (w *wholeFlag) Type() string   { return "N" }
+
+func (w *wholeFlag) Set(s string) error {
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		return errors.New("want a whole number")
+	}
+	*w = wholeFlag(n)
+	return nil
+}
+
 // failuresFlag is the failure that kills: from 1 on, or unlimited.
 type failuresFlag struct{ limitFlag }
 

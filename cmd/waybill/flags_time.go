@@ -21,6 +21,21 @@ func (d *durationFlag) Set(s string) error {
 	return err
 }
 
+// spanFlag is a duration above 0. Zero: not given.
+type spanFlag time.Duration
+
+func (d *spanFlag) String() string { return "" }
+func (d *spanFlag) Type() string   { return "duration" }
+
+func (d *spanFlag) Set(s string) error {
+	v, err := parseDuration(s)
+	if err == nil && v == 0 {
+		err = errors.New("want a duration above 0, such as 500ms, 30s or 5m")
+	}
+	*d = spanFlag(v)
+	return err
+}
+
 const day = 24 * time.Hour
 
 func parseDuration(s string) (time.Duration, error) {
@@ -62,6 +77,29 @@ func (g *ageFlag) Set(s string) (err error) {
 
 // value is what was set, or nil.
 func (g *ageFlag) value() *time.Duration {
+	if !g.given {
+		return nil
+	}
+	return &g.d
+}
+
+// givenFlag is a duration that may be given or not.
+type givenFlag struct {
+	d     time.Duration
+	given bool
+}
+
+func (g *givenFlag) String() string { return "" }
+func (g *givenFlag) Type() string   { return "duration" }
+
+func (g *givenFlag) Set(s string) (err error) {
+	g.d, err = parseDuration(s)
+	g.given = true
+	return err
+}
+
+// value is what was set, or nil.
+func (g *givenFlag) value() *time.Duration {
 	if !g.given {
 		return nil
 	}

@@ -27,8 +27,10 @@ whether it existed, and it is not found (exit status 9).`,
 			defer stop()
 			return a.jobGet(ctx, args[0], args[1])
 		},
+		ValidArgsFunction: a.completeQueue,
 	}
-	return parent("job", "Look at single jobs", get)
+	return parent("job", "Look at jobs, wait for them, and change them", get, a.jobListCommand(), a.jobWaitCommand(),
+		a.requeueCommand(), a.promoteCommand(), a.cancelCommand(), a.deleteCommand())
 }
 
 func (a *app) jobGet(ctx context.Context, queue, id string) error {
@@ -94,6 +96,7 @@ func jobRows(j waybill.JobInfo) [][]cell {
 		add("progress", strings.TrimSpace(fmt.Sprintf("%d %% %s", p.Percent, p.Note))+", "+moment(p.At, j.At))
 	}
 	add("worker", j.Worker)
+	add("host", j.Host)
 	add("token", j.Token)
 	return append(rows, contentRows(j)...)
 }

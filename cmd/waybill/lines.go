@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-
-	"github.com/waybillhq/waybill/internal/record"
 )
 
 // Bounds of what is read before it is sent.
@@ -18,18 +16,18 @@ const (
 	readAhead  = 1 << 20
 )
 
-// line is one payload of many. size is its length also where it is over the limit; then the
-// payload is left out.
+// line is one of many. size is its length also where it is over the limit; then the text is cut.
 type line struct {
-	number  int64
-	size    int64
-	payload []byte
+	number int64
+	size   int64
+	text   []byte
 }
 
 // lineReader cuts input into batches of lines. What has arrived is given at once: no line waits
 // for later ones.
 type lineReader struct {
 	r    *bufio.Reader
+	most int // bytes of a line
 	n    int64
 	last error // why there is no more; io.EOF at the end
 }
@@ -43,7 +41,7 @@ func (l *lineReader) batch() []line {
 			break
 		}
 		out = append(out, next)
-		bytesIn += len(next.payload)
+		bytesIn += len(next.text)
 		if rest, _ := l.r.Peek(l.r.Buffered()); bytes.IndexByte(rest, '\n') < 0 {
 			break
 		}
@@ -60,8 +58,8 @@ func (l *lineReader) line() (line, bool) {
 		if whole {
 			part = part[:len(part)-1]
 		}
-		if out.size += int64(len(part)); out.size <= record.MaxPayload {
-			out.payload = append(out.payload, part...)
+		if out.size += int64(len(part)); out.size <= int64(l.most) {
+			out.text = append(out.text, part...)
 		}
 		if errors.Is(err, bufio.ErrBufferFull) {
 			continue

@@ -1,76 +1,33 @@
 package main
 
 import (
-	"context"
 	"fmt"
-	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/waybillhq/waybill"
-	"github.com/waybillhq/waybill/internal/store"
 )
 
 func (a *app) queueCommand() *cobra.Command {
-	stats := &cobra.Command{
-		Use: "stats [QUEUE]", Short: "Show how queues stand", Args: between(0, 1),
-		Long: `Stats shows how a queue stands, and counts since its creation; without QUEUE a line for each
-queue. The counts add up: accepted + requeued = completed + died + cancelled + deleted + live.`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, stop := interruptible(cmd)
-			defer stop()
-			return a.queueStats(ctx, args)
-		},
-	}
-	return parent("queue", "Look at queues and change their settings", stats, a.queueSetCommand())
+	return parent("queue", "Look at queues and change them", a.queueListCommand(), a.queueStatsCommand(),
+		a.queueSetCommand(), a.queuePauseCommand(), a.queueResumeCommand(), a.queueDrainCommand(), a.queuePurgeCommand(),
+		a.queueExportCommand(), a.queueImportCommand())
 }
 
-func (a *app) queueStats(ctx context.Context, names []string) error {
-	one := len(names) == 1
-	if one {
-		if err := store.CheckQueue(names[0]); err != nil {
-			return err
-		}
-	}
-	c, err := a.connect(0)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	if !one {
-		if names, err = c.Queues(ctx); err != nil {
-			return err
-		}
-		slices.Sort(names)
-	}
-	all := make([]waybill.QueueStats, len(names))
-	for i, name := range names {
-		if all[i], err = c.Queue(name).Stats(ctx); err != nil {
-			return err
-		}
-	}
-	if one && all[0].Accepted == 0 {
-		if known, err := c.Queues(ctx); err == nil && !slices.Contains(known, names[0]) {
-			a.say("queue %s: nobody has written to it yet", names[0])
-		}
-	}
-	return a.printStats(all, one)
-}
-
-func (a *app) printStats(all []waybill.QueueStats, one bool) error {
+// statsText is how queues stand: a line each, or an object.
+func (a *app) statsText(all []waybill.QueueStats) (string, error) {
 	switch {
 	case a.json:
+		var b strings.Builder
 		for _, s := range all {
-			if err := printJSON(a.stdout, s); err != nil {
-				return err
+			if err := printJSON(&b, s); err != nil {
+				return "", err
 			}
 		}
-		return nil
-	case one:
-		return a.printRows(oneQueue(all[0]))
+		return b.String(), nil
 	case len(all) == 0:
-		a.say("there is no queue yet")
-		return nil
+		return "", nil
 	}
 	rows := [][]cell{heads("QUEUE", "READY", "ACTIVE", "SCHEDULED", "RETRY", "PARKED", "SPILLED", "DEAD", "CAPACITY", "WORKERS",
 		"OLDEST")}
@@ -89,7 +46,7 @@ func (a *app) printStats(all []waybill.QueueStats, one bool) error {
 			{text: oldest(s)},
 		})
 	}
-	return a.printRows(rows)
+	return a.rowsText(rows), nil
 }
 
 func heads(names ...string) []cell {

@@ -7,8 +7,8 @@ import (
 	"github.com/waybillhq/waybill"
 )
 
-// oneQueue are the lines in which people read one queue: now, then the account.
-func oneQueue(s waybill.QueueStats) [][]cell {
+// oneQueue are the lines in which people read one queue: now, then the account; server is the Redis that holds it.
+func oneQueue(s waybill.QueueStats, server string) [][]cell {
 	rows := [][]cell{{{"queue", bold}, {text: s.Queue}}}
 	add := func(name, text string) { rows = append(rows, []cell{{name, bold}, {text: text}}) }
 	if s.PausedBy != "" {
@@ -32,6 +32,9 @@ func oneQueue(s waybill.QueueStats) [][]cell {
 	add("refused", fmt.Sprintf("%s, %s, %d rejected", count(s.Duplicates, "duplicate"), count(s.Conflicts, "conflict"), s.Rejected))
 	if s.DeadCut > 0 {
 		add("dead cut", fmt.Sprintf("%d beyond count or age", s.DeadCut))
+	}
+	if server != "" {
+		add("held by", oneLine(server))
 	}
 	return rows
 }

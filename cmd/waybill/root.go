@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -70,6 +69,9 @@ it hands in proof.
 
 Redis is named by --redis, by --redis-file or by WAYBILL_REDIS:
   redis://[USER:PASSWORD@]HOST[:PORT][/DB]   rediss://… with TLS   unix://PATH[?db=N]
+  redis+sentinel://[USER:PASSWORD@]HOST[:PORT],…/MASTER[/DB]   redis+cluster://[USER:PASSWORD@]HOST[:PORT],…
+The last two with TLS begin with rediss. User and password are the Redis server's; those of
+the Sentinels go behind ?, as sentinel_username=…&sentinel_password=….
 A password is better kept in WAYBILL_REDIS or in a file: other users can read the
 arguments of a running program.
 
@@ -83,15 +85,15 @@ Exit status:
 	root.SetIn(a.stdin)
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usage(cmd, "%v", err) })
+	root.SetFlagErrorFunc(flagError)
 	f := root.PersistentFlags()
 	f.StringVar(&a.redisURL, "redis", "", "`URL` of Redis (default $WAYBILL_REDIS, else "+defaultURL+")")
 	f.StringVar(&a.redisFile, "redis-file", "", "`PATH` of a file that holds the URL of Redis")
 	f.StringVar(&a.prefix, "prefix", "", "what stands before every Redis key (default \"wb\")")
 	f.BoolVar(&a.json, "json", false, "print JSON, one object a line")
 	root.AddCommand(
-		a.enqueueCommand(), a.workCommand(), a.jobCommand(), a.queueCommand(),
-		a.devCommand(), a.demoCommand(), a.demoWorkerCommand(), a.versionCommand(),
+		a.enqueueCommand(), a.workCommand(), a.jobCommand(), a.queueCommand(), a.workerCommand(), a.auditCommand(),
+		a.devCommand(), a.demoCommand(), a.demoWorkerCommand(), a.versionCommand(), a.completionCommand(),
 	)
 	return root
 }
@@ -110,11 +112,7 @@ func onlyBelow(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return cmd.Help()
 	}
-	hint := ""
-	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-		hint = ": is it " + strings.Join(near, " or ") + "?"
-	}
-	return usage(cmd, "unknown command %q for %q%s", args[0], cmd.CommandPath(), hint)
+	return usage(cmd, "unknown command %q for %q%s", args[0], cmd.CommandPath(), nearCommand(cmd, args[0]))
 }
 
 // between checks the number of arguments.

@@ -73,3 +73,35 @@ func content(b []byte) string {
 	}
 	return text
 }
+
+// grouped is a number of things with its thousands apart: 1,234 dead jobs.
+func grouped(n int64, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return thousands(n) + " " + noun
+}
+
+// thousands is a number with its thousands apart.
+func thousands(n int64) string {
+	text := fmt.Sprint(n)
+	for at := len(text) - 3; at > 0 && text[at-1] != '-'; at -= 3 {
+		text = text[:at] + "," + text[at:]
+	}
+	return text
+}
+
+// age is a duration to two places, for tables.
+func age(d time.Duration) string {
+	days, hours := d/day, d%day/time.Hour
+	minutes, seconds := d%time.Hour/time.Minute, d%time.Minute/time.Second
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", seconds)
+	case d < time.Hour:
+		return fmt.Sprintf("%dm%ds", minutes, seconds)
+	case d < day:
+		return fmt.Sprintf("%dh%dm", hours, minutes)
+	}
+	return fmt.Sprintf("%dd%dh", days, hours)
+}

@@ -22,12 +22,9 @@ func (s *shared) Write(p []byte) (int, error) {
 	return s.w.Write(p)
 }
 
-// isTerminal tells whether people read what is written: a character device that is not the null device.
-func isTerminal(w io.Writer) bool {
-	if s, ok := w.(*shared); ok {
-		w = s.w
-	}
-	f, ok := w.(*os.File)
+// isTerminal tells whether people sit at a stream: it is a character device, and not the null device.
+func isTerminal(stream any) bool {
+	f, ok := fileOf(stream)
 	if !ok {
 		return false
 	}
@@ -37,6 +34,33 @@ func isTerminal(w io.Writer) bool {
 	}
 	null, err := os.Stat(os.DevNull)
 	return err != nil || !os.SameFile(info, null)
+}
+
+// fileOf is the file that a stream writes to or reads from, if it is one.
+func fileOf(stream any) (*os.File, bool) {
+	if s, ok := stream.(*shared); ok {
+		stream = s.w
+	}
+	f, ok := stream.(*os.File)
+	return f, ok
+}
+
+// width is how many characters a line of the terminal has; 0 where people don't sit at the stream, or it is not known.
+func width(stream any) int {
+	f, ok := fileOf(stream)
+	if !ok || !isTerminal(f) {
+		return 0
+	}
+	return terminalWidth(f)
+}
+
+// fitted is a text cut to so many characters; 0 = uncut.
+func fitted(text string, n int) string {
+	if n <= 0 || utf8.RuneCountInString(text) <= n {
+		return text
+	}
+	runes := []rune(text)
+	return string(runes[:max(n-1, 0)]) + "…"
 }
 
 // Colours, as a terminal understands them.
@@ -57,53 +81,6 @@ func (a *app) paint(w io.Writer, colour, text string) string {
 		return text
 	}
 	return colour + text + plain
-}
-
-// cell is one field of a table.
-type cell struct{ text, colour string }
-
-// printRows prints rows in aligned columns, two spaces between them, without trailing space.
-// Columns whose cells are all numbers are aligned to the right.
-func (a *app) printRows(rows [][]cell) error {
-	widths, right := measure(rows)
-	var b strings.Builder
-	for _, row := range rows {
-		for i, c := range row {
-			gap := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(c.text))
-			text := a.paint(a.stdout, c.colour, c.text)
-			switch {
-			case right[i]:
-				text = gap + text
-			case i < len(row)-1:
-				text += gap
-			}
-			if i > 0 {
-				b.WriteString("  ")
-			}
-			b.WriteString(text)
-		}
-		b.WriteByte('\n')
-	}
-	_, err := io.WriteString(a.stdout, b.String())
-	return err
-}
-
-// measure gives the width of each column, and which ones hold numbers below their head.
-func measure(rows [][]cell) (widths []int, right []bool) {
-	for n, row := range rows {
-		for i, c := range row {
-			if i == len(widths) {
-				widths, right = append(widths, 0), append(right, len(rows) > 1)
-			}
-			widths[i] = max(widths[i], utf8.RuneCountInString(c.text))
-			right[i] = right[i] && (n == 0 || isNumber(c.text))
-		}
-	}
-	return widths, right
-}
-
-func isNumber(s string) bool {
-	return s == "-" || s != "" && strings.Trim(s, "0123456789.smhd") == ""
 }
 
 // visible is a text made safe for a terminal: control characters are written out, line breaks

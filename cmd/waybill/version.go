@@ -6,6 +6,8 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"github.com/waybillhq/waybill/internal/record"
 )
 
 // version is the object of `waybill version`.
@@ -14,6 +16,7 @@ type version struct {
 	Revision string `json:"revision"` // "" where the build does not know it
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
+	Format   string `json:"format"` // of the records in Redis that it writes
 }
 
 func (a *app) versionCommand() *cobra.Command {
@@ -24,7 +27,7 @@ func (a *app) versionCommand() *cobra.Command {
 			if a.json {
 				return printJSON(a.stdout, v)
 			}
-			_, err := fmt.Fprintf(a.stdout, "waybill %s %s %s\n", v.Version, v.Go, v.Platform)
+			_, err := fmt.Fprintf(a.stdout, "waybill %s, %s, %s, record format %s\n", v.Version, v.Go, v.Platform, v.Format)
 			return err
 		},
 	}
@@ -32,7 +35,7 @@ func (a *app) versionCommand() *cobra.Command {
 
 // thisVersion is what the build says of itself.
 func thisVersion() version {
-	v := version{Version: "(unknown)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	v := version{Version: "(unknown)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, Format: string(record.Format)}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return v
