@@ -21,7 +21,6 @@ const (
 	keyJobs    = "jobs"
 	keyKinds   = "kinds"
 	keyQueues  = "queues"
-	keyLease   = "lease"
 	keyGrace   = "grace"
 	keyCommand = "command"
 	keySignal  = "signal"
@@ -36,7 +35,7 @@ const (
 
 func (a *app) workCommand() *cobra.Command {
 	f := &workFlags{
-		lease: durationFlag(waybill.DefaultLease), grace: durationFlag(waybill.DefaultGrace), snooze: durationFlag(time.Minute),
+		grace: durationFlag(waybill.DefaultGrace), snooze: durationFlag(time.Minute),
 		ready: durationFlag(30 * time.Second), http: httpFlags{timeout: durationFlag(30 * time.Second)}, logFormat: formatText,
 	}
 	cmd := &cobra.Command{
@@ -75,25 +74,25 @@ func (a *app) work(cmd *cobra.Command, f *workFlags) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, pulse.close()) }()
+	s := &shift{rest: pulse.rest, kill: crew.kill, ending: ending, log: log, grace: time.Duration(f.grace), signals: make(chan os.Signal, 4)}
 	// The grace is kept here, and not by the worker, so that a quiet one (TSTP) has none.
 	w, err := waybill.NewWorker(c.Client, waybill.WorkerOptions{
-		Queues: f.each(), Lease: time.Duration(f.lease), Grace: math.MaxInt64, Logger: log, Observe: pulse.observe,
+		Queues: f.each(), Lease: time.Duration(f.lease), Grace: math.MaxInt64, Logger: log,
+		Observe: func(e waybill.Event) {
+			pulse.observe(e)
+			s.observe(e)
+		},
 	})
 	if err != nil {
 		return err
 	}
 	f.handle(w, crew)
-	s := &shift{
-		run:    func(ctx context.Context) error { return crew.run(ctx, w.Run) },
-		rest:   pulse.rest,
-		kill:   crew.kill,
-		ending: ending, log: log, grace: time.Duration(f.grace), signals: make(chan os.Signal, 4),
-	}
+	s.run = func(ctx context.Context) error { return crew.run(ctx, w.Run) }
 	if f.untilEmpty {
 		s.empty = func(ctx context.Context) bool { return untilEmpty(ctx, c.Client, f.queues, log) }
 	}
 	log.Info("worker started", slog.String(keyQueues, f.queues.text(f.slots())), slog.String(keyKinds, f.kinds.text()),
-		slog.Duration(keyLease, time.Duration(f.lease)), slog.String(keyCommand, crew.name))
+		slog.String(keyCommand, crew.name))
 	pulse.start(w, log)
 	if err = s.work(cmd.Context()); err == nil {
 		log.Info("worker stopped")

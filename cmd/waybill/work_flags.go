@@ -32,7 +32,7 @@ func (f *workFlags) define(cmd *cobra.Command) {
 	v.Var(&f.kinds, "kind", "take only jobs of this kind; repeatable (default: every kind)")
 	v.IntVar(&f.concurrency, "concurrency", 0,
 		"jobs at a time in each queue that says no N: processes with --exec and --pipe (default: CPUs), requests with --http (default: 10)")
-	v.Var(&f.lease, "lease", "how long a job stays ours without a sign of life, from 100ms to 1h")
+	v.Var(&f.lease, "lease", "how long a job stays ours without a sign of life, from 100ms to 1h (default: the queue's, 30s unless set)")
 	v.Var(&f.timeout, "timeout", "of one attempt (default: none)")
 	v.Var(&f.grace, "grace", "how long jobs may go on after TERM or INT")
 	v.Var(&f.snooze, "snooze", "how long a job is put off where nothing else is said: status 75 of --exec, snooze without delay_ms of --pipe")
@@ -45,7 +45,7 @@ func (f *workFlags) define(cmd *cobra.Command) {
 	v.BoolVar(&f.exec, "exec", false, "a process a job: the command follows, to the end of the line")
 	v.BoolVar(&f.pipe, "pipe", false, "processes that live on: the command follows, to the end of the line")
 	f.http.define(v)
-	quietDefaults(cmd, "timeout", "max-failures")
+	quietDefaults(cmd, "lease", "timeout", "max-failures")
 }
 
 // slots is how many jobs a queue has at a time that says nothing itself.
@@ -72,7 +72,7 @@ func (f *workFlags) check(cmd *cobra.Command, command []string) error {
 		return usage(cmd, "--exec or --pipe: the command is missing")
 	case cmd.Flags().Changed("concurrency") && f.concurrency < 1:
 		return usage(cmd, "--concurrency is %d: from 1 on", f.concurrency)
-	case f.lease == 0:
+	case cmd.Flags().Changed("lease") && f.lease == 0:
 		return usage(cmd, "--lease is 0: from 100ms on")
 	case f.ready == 0:
 		return usage(cmd, "--ready-timeout is 0: above 0")

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/waybillhq/waybill"
 	"github.com/waybillhq/waybill/cmd/waybill/internal/process"
 )
 
@@ -78,6 +79,20 @@ func (s *shift) work(ctx context.Context) error {
 		case <-s.enough:
 			return errStuck
 		}
+	}
+}
+
+// observe heeds what an operator asks of the worker from elsewhere.
+func (s *shift) observe(e waybill.Event) {
+	switch e.Type {
+	case waybill.EventQuietAsked:
+		s.rest()
+	case waybill.EventStopAsked:
+		select {
+		case s.signals <- syscall.SIGTERM:
+		default: // it ends already
+		}
+	default:
 	}
 }
 

@@ -54,6 +54,8 @@ type job struct {
 	FinishedAt      *string           `json:"finished_at"`
 	LeaseEndsAt     *string           `json:"lease_ends_at"`
 	Errors          []struct{}        `json:"errors"`
+	Version         int               `json:"version"`
+	BornAt          *string           `json:"born_at"`
 	IdempotencyKey  string            `json:"idempotency_key"`
 	DeadlineAt      *string           `json:"deadline_at"`
 }
@@ -62,7 +64,7 @@ type job struct {
 func jobLine(a *waybill.Attempt, deadline time.Time) ([]byte, error) {
 	j := job{
 		Type: "job", ID: a.ID, Queue: a.Queue, Kind: a.Kind, State: string(waybill.StateActive), Token: a.Token,
-		Attempt: a.Number, Failures: a.Failures, Crashes: a.Crashes, MaxFailures: a.MaxFailures, Priority: a.Priority,
+		Attempt: a.Number, Failures: a.Failures, Crashes: a.Crashes, MaxFailures: a.MaxFailures, Priority: a.Priority, Version: a.Version,
 		Headers: a.Headers, EnqueuedAt: timeText(a.EnqueuedAt), DueAt: timeText(a.DueAt),
 		IdempotencyKey: a.IdempotencyKey(), DeadlineAt: timeText(deadline),
 	}
