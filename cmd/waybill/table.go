@@ -19,8 +19,9 @@ func (a *app) printRows(rows [][]cell) error {
 // Columns whose cells are all numbers are aligned to the right.
 func (a *app) rowsText(rows [][]cell) string {
 	widths, right := measure(rows)
-	var b strings.Builder
+	var all, b strings.Builder
 	for _, row := range rows {
+		b.Reset()
 		for i, c := range row {
 			gap := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(c.text))
 			text := a.paint(a.stdout, c.colour, c.text)
@@ -35,9 +36,9 @@ func (a *app) rowsText(rows [][]cell) string {
 			}
 			b.WriteString(text)
 		}
-		b.WriteByte('\n')
+		all.WriteString(strings.TrimRight(b.String(), " ") + "\n")
 	}
-	return b.String()
+	return all.String()
 }
 
 // measure gives the width of each column, and which ones hold numbers below a head, which is bold.
