@@ -56,6 +56,9 @@ func (q *Queue) RequeueAll(ctx context.Context, f Filter, o BulkOptions) (BulkRe
 	c.do = func(ctx context.Context, ids []string) ([]store.Change, error) { return q.q.Requeue(ctx, ids...) }
 	if o.To != "" && c.err == nil {
 		c.err = store.CheckQueue(o.To)
+		if o.To == q.q.Name() {
+			c.err = invalid("to", "is %s, where the jobs are: leave it out", o.To)
+		}
 		c.move = q.client.Queue(o.To)
 	}
 	return c.run(ctx)

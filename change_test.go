@@ -266,6 +266,7 @@ func TestQueue_ChangeAll(t *testing.T) {
 			"a rate below 0":          second(s.q.PromoteAll(ctx, waybill.Filter{}, waybill.BulkOptions{Rate: -1})),
 			"a reason of two lines":   second(s.q.CancelAll(ctx, waybill.Filter{}, "a\nb", waybill.BulkOptions{})),
 			"no queue's name":         second(s.q.RequeueAll(ctx, waybill.Filter{}, waybill.BulkOptions{To: "no name"})),
+			"the queue they are in":   second(s.q.RequeueAll(ctx, waybill.Filter{}, waybill.BulkOptions{To: "mail"})),
 			"what runs":               second(s.q.Purge(ctx, waybill.StateActive, waybill.BulkOptions{})),
 		} {
 			if !errors.Is(err, waybill.ErrInvalid) {
