@@ -4,11 +4,16 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/waybillhq/waybill"
+	"github.com/waybillhq/waybill/internal/store"
 )
 
 // bulk measures changes of many jobs, and what another queue feels of them.
@@ -96,6 +101,9 @@ func (r *rig) slow(ctx context.Context, w io.Writer) (misses []string, err error
 		return nil, err
 	}
 	fmt.Fprintf(w, "\ncommands over %s by the slow log: %d, the longest %s\n", slowFrom, len(logs), brief(longest))
+	for _, line := range byVerb(logs) {
+		fmt.Fprintln(w, line)
+	}
 	for _, e := range events {
 		if e, ok := e.([]any); ok && len(e) >= 4 {
 			fmt.Fprintf(w, "latency monitor: %v, at most %v ms\n", e[0], e[3])
@@ -105,6 +113,23 @@ func (r *rig) slow(ctx context.Context, w io.Writer) (misses []string, err error
 		misses = append(misses, fmt.Sprintf("a command took %s, bound %s", brief(longest), mostCall))
 	}
 	return misses, nil
+}
+
+// byVerb tells how many slow calls each script made, and the longest.
+func byVerb(logs []redis.SlowLog) (lines []string) {
+	verbs, count, longest := store.Digests(), map[string]int{}, map[string]time.Duration{}
+	for _, l := range logs {
+		name := strings.ToLower(l.Args[0])
+		if name == "evalsha" && len(l.Args) > 1 {
+			name = verbs[l.Args[1]]
+		}
+		count[name]++
+		longest[name] = max(longest[name], l.Duration)
+	}
+	for _, name := range slices.Sorted(maps.Keys(count)) {
+		lines = append(lines, fmt.Sprintf("  %-12s %5d, the longest %s", name, count[name], brief(longest[name])))
+	}
+	return lines
 }
 
 // other is another queue, at work.
