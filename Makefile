@@ -34,7 +34,7 @@ scale: ## measure a queue in which millions of jobs wait, for some five minutes
 	@go run ./bench/scale $(SCALE)
 
 .PHONY: check
-check: fmt-check vet lint tidy-check compile test ## all that CI runs
+check: fmt-check vet lint tidy-check compile test modules ## all that CI runs
 
 .PHONY: fmt
 fmt: ## format the Go code
@@ -62,6 +62,18 @@ vet:
 .PHONY: tidy-check
 tidy-check:
 	go mod tidy -diff
+
+# What depends on asynq is no part of our module. The measurements beside it take
+# half a minute and are only vetted.
+.PHONY: modules
+modules: ## check the modules beside the main one
+	@scripts/install-redis.sh
+	@for m in migrate/asynq bench/peers; do \
+	  echo "$$m"; \
+	  (cd "$$m" && go mod tidy -diff && go vet ./... && \
+	    go tool -modfile=../../tools/go.mod golangci-lint run -c ../../.golangci.yml ./...); \
+	done
+	cd migrate/asynq && go test -race ./...
 
 .PHONY: compile
 compile:
