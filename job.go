@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"strings"
 	"time"
 
@@ -86,3 +87,8 @@ type Handler func(ctx context.Context, a *Attempt) (result []byte, err error)
 
 // Middleware wraps a handler.
 type Middleware func(Handler) Handler
+
+// String names the attempt for logs: without its token and its payload, which are nobody's business there.
+func (a *Attempt) String() string {
+	return fmt.Sprintf("attempt %d of job %s, kind %s, queue %s", a.Number, a.ID, a.Kind, a.Queue)
+}

@@ -114,7 +114,7 @@ func (c *Client) hostOf(ctx context.Context, holder string) string {
 	return ""
 }
 
-// QuietWorker asks a worker to claim nothing more. It hears of it at once, or within 10 seconds; its attempts go on, and
+// QuietWorker asks a worker to claim nothing more. id is the worker's, or the name under which it holds a job. It hears of it at once, or within 10 seconds; its attempts go on, and
 // so does its process. Errors: ErrNoWorker, ErrUnavailable, ErrUnknown.
 func (c *Client) QuietWorker(ctx context.Context, id string) error {
 	return c.ask(ctx, id, store.WishQuiet)
@@ -132,12 +132,12 @@ func (c *Client) ask(ctx context.Context, id string, w store.Wish) error {
 		return err
 	}
 	for _, i := range all {
-		if i.ID == id {
+		if i.ID == id || slices.ContainsFunc(i.Queues, func(q WorkerQueue) bool { return q.Holder == id }) {
 			queue := ""
 			if len(i.Queues) > 0 {
 				queue = i.Queues[0].Name
 			}
-			return c.store.Ask(ctx, id, queue, w)
+			return c.store.Ask(ctx, i.ID, queue, w)
 		}
 	}
 	return fmt.Errorf("worker %s: %w", id, ErrNoWorker)

@@ -58,7 +58,7 @@ func (f *filterFlags) define(cmd *cobra.Command, states []waybill.State) {
 	v := cmd.Flags()
 	v.Var(&f.states, "state", "jobs in this state; repeatable: "+words(states))
 	v.StringVar(&f.kind, "kind", "", "jobs of this `KIND`")
-	v.StringVar(&f.errorContains, "error-contains", "", "jobs of which an error message holds this `TEXT`")
+	v.StringVar(&f.errorContains, "error-contains", "", "jobs of which an error message holds this `TEXT`, upper and lower case told apart")
 	v.Var(&f.olderThan, "older-than", "jobs enqueued so long ago, at least")
 	completeWith(cmd, "state", states)
 }

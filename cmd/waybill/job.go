@@ -80,6 +80,12 @@ func jobRows(j waybill.JobInfo) [][]cell {
 		add("max failures", mostFailures(j.MaxFailures))
 		add("order", orderOf(j))
 	}
+	switch {
+	case j.State == waybill.StateParked:
+		add("waits for", "a worker that knows kind "+j.Kind+" and has room for it")
+	case j.State == waybill.StateActive && j.LeaseEndsAt.Before(j.At):
+		add("waits for", "a worker that claims: the lease is over, so the attempt's worker is gone, or slow")
+	}
 	for _, t := range []struct {
 		name string
 		at   time.Time
@@ -133,7 +139,7 @@ func contentRows(j waybill.JobInfo) [][]cell {
 func mostFailures(n int) string {
 	switch n {
 	case 0:
-		return "the worker's"
+		return fmt.Sprintf("as its worker says, %d by default", waybill.DefaultMaxFailures)
 	case waybill.Unlimited:
 		return unlimited
 	}

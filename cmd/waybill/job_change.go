@@ -12,7 +12,8 @@ import (
 
 // verb is a change of jobs, of single ones by ID or of many by filter.
 type verb struct {
-	name, done string // "requeue", "requeued"
+	name, done string   // "requeue", "requeued"
+	near       []string // other words for it
 	short      string
 	long       string          // what it does
 	applies    []waybill.State // what it can be done to
@@ -46,9 +47,9 @@ func (a *app) changeCommand(v verb) *cobra.Command {
 	f := &changeFlags{}
 	cmd := &cobra.Command{
 		Use:   v.name + " QUEUE {ID… | --state STATE | --kind KIND | …}",
-		Short: v.short,
-		Long:  v.long + manyHelp,
-		Args:  between(1, manyArguments),
+		Short: v.short, SuggestFor: v.near,
+		Long: v.long + manyHelp,
+		Args: between(1, manyArguments),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, stop := interruptible(cmd)
 			defer stop()

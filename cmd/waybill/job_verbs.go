@@ -13,7 +13,7 @@ import (
 
 func (a *app) requeueCommand() *cobra.Command {
 	return a.changeCommand(verb{
-		name: "requeue", done: "requeued", short: "Make dead jobs ready again",
+		name: "requeue", done: "requeued", near: []string{"retry", "rerun", "run"}, short: "Make dead jobs ready again",
 		long: `Requeue makes dead jobs ready again. Their failures and crashes count from zero; attempts and errors
 stay. Where the queue is at its capacity it stops. --rate bounds the jobs a second, so that workers are
 not flooded. --to moves the jobs to another queue, under their IDs; there they count as enqueued anew.`,
@@ -36,7 +36,7 @@ not flooded. --to moves the jobs to another queue, under their IDs; there they c
 
 func (a *app) promoteCommand() *cobra.Command {
 	return a.changeCommand(verb{
-		name: "promote", done: "promoted", short: "Make jobs that are due later ready now",
+		name: "promote", done: "promoted", near: []string{"expedite", "now"}, short: "Make jobs that are due later ready now",
 		long:    `Promote makes scheduled and retrying jobs ready now.`,
 		applies: []waybill.State{waybill.StateScheduled, waybill.StateRetry},
 		one: func(ctx context.Context, q *waybill.Queue, _ *changeFlags, id string) error {
@@ -50,7 +50,7 @@ func (a *app) promoteCommand() *cobra.Command {
 
 func (a *app) cancelCommand() *cobra.Command {
 	return a.changeCommand(verb{
-		name: "cancel", done: "cancelled", short: "Cancel jobs that have not ended",
+		name: "cancel", done: "cancelled", near: []string{"kill", "stop"}, short: "Cancel jobs that have not ended",
 		long: `Cancel ends waiting jobs as cancelled, and asks the attempts that run active ones to stop. A cancelled
 job stays readable for at least an hour, with the reason.`,
 		applies: live,
@@ -68,7 +68,7 @@ job stays readable for at least an hour, with the reason.`,
 
 func (a *app) deleteCommand() *cobra.Command {
 	return a.changeCommand(verb{
-		name: "delete", done: "deleted", short: "Delete jobs",
+		name: "delete", done: "deleted", near: []string{"remove", "rm"}, short: "Delete jobs",
 		long: `Delete removes jobs with all that belongs to them. Active ones are refused, or with --force deleted too:
 the attempt then finds its lease lost, and changes nothing. A deleted ID is remembered within the
 window, so that a late repeat of its enqueue does not bring the job back; with --forget it is not.`,

@@ -32,7 +32,7 @@ func (a *app) statsText(all []waybill.QueueStats) (string, error) {
 	rows := [][]cell{heads("QUEUE", "READY", "ACTIVE", "SCHEDULED", "RETRY", "PARKED", "SPILLED", "DEAD", "CAPACITY", "WORKERS",
 		"OLDEST")}
 	for _, s := range all {
-		rows = append(rows, []cell{
+		row := []cell{
 			{text: s.Queue},
 			number(s.Ready, ""),
 			number(s.Active, green),
@@ -44,7 +44,11 @@ func (a *app) statsText(all []waybill.QueueStats) (string, error) {
 			{text: capacity(s)},
 			number(s.Workers, ""),
 			{text: oldest(s)},
-		})
+		}
+		if s.PausedBy != "" {
+			row = append(row, cell{"paused by " + oneLine(s.PausedBy), yellow})
+		}
+		rows = append(rows, row)
 	}
 	return a.rowsText(rows), nil
 }

@@ -14,6 +14,9 @@ import (
 // drainEvery is how often a queue that drains is looked at.
 const drainEvery = 250 * time.Millisecond
 
+// drainTell is how often it is told how far it is, where no terminal shows it.
+const drainTell = 10 * time.Second
+
 func (a *app) queueDrainCommand() *cobra.Command {
 	var timeout spanFlag
 	cmd := &cobra.Command{
@@ -41,12 +44,16 @@ func (a *app) drain(ctx context.Context, q *waybill.Queue, limit time.Duration) 
 	}
 	look := time.NewTicker(drainEvery)
 	defer look.Stop()
-	line := a.liveLine()
+	line, told := a.liveLine(), time.Now()
 	defer line.clear()
 	for {
 		s, err := q.Stats(ctx)
 		if err == nil && s.Live() > 0 {
 			line.show(func() string { return drainLine(s) })
+			if time.Since(told) >= drainTell && !isTerminal(a.stderr) {
+				told = time.Now()
+				a.say("queue %s has %s", s.Queue, drainLine(s))
+			}
 			select {
 			case <-ctx.Done():
 				err = ctx.Err()

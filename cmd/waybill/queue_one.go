@@ -16,7 +16,7 @@ func oneQueue(s waybill.QueueStats, server string) [][]cell {
 	}
 	add("now", fmt.Sprintf("%d ready, %d active, %d scheduled, %d retry, %d parked, %d spilled", s.Ready, s.Active,
 		s.Scheduled, s.Retry, s.Parked, s.Spilled))
-	add("ended", fmt.Sprintf("%d dead, %d kept with their results", s.Dead, s.Kept))
+	add("ended", fmt.Sprintf("%d dead now, %d others kept with their results", s.Dead, s.Kept))
 	add("workers", fmt.Sprint(s.Workers))
 	if s.Capacity != waybill.Unlimited {
 		add("capacity", fmt.Sprintf("%s, at most %d so far", count(s.Capacity, "live job"), s.High))
@@ -27,9 +27,9 @@ func oneQueue(s waybill.QueueStats, server string) [][]cell {
 	add("repeats", repeats(s))
 	add("account", fmt.Sprintf("%d accepted + %d requeued = %d completed + %d died + %d cancelled + %d deleted + %d live",
 		s.Accepted, s.Requeued, s.Completed, s.Died, s.Cancelled, s.Deleted, s.Live()))
-	add("deliveries", fmt.Sprintf("%d: %s, %s, %s, %d released, %s refused", s.Deliveries, count(s.Failures, "failure"),
-		crashes(s.Crashes), count(s.Snoozes, "snooze"), s.Released, count(s.Stale, "stale end")))
-	add("refused", fmt.Sprintf("%s, %s, %d rejected", count(s.Duplicates, "duplicate"), count(s.Conflicts, "conflict"), s.Rejected))
+	add("deliveries", fmt.Sprintf("%d: %d completed, %s, %s, %s, %d released, %d active; %s refused", s.Deliveries, s.Completed,
+		count(s.Failures, "failure"), crashes(s.Crashes), count(s.Snoozes, "snooze"), s.Released, s.Active, count(s.Stale, "stale end")))
+	add("not added", fmt.Sprintf("%s, %s, %d rejected", count(s.Duplicates, "duplicate"), count(s.Conflicts, "conflict"), s.Rejected))
 	if s.DeadCut > 0 {
 		add("dead cut", fmt.Sprintf("%d beyond count or age", s.DeadCut))
 	}
@@ -45,5 +45,6 @@ func repeats(s waybill.QueueStats) string {
 	if s.HorizonNamed == s.HorizonGenerated && s.HorizonNamed < time.Minute {
 		return "all since the queue began (" + span(s.HorizonNamed) + " ago)"
 	}
-	return fmt.Sprintf("known back to %s ago, of generated IDs %s", span(s.HorizonNamed), span(s.HorizonGenerated))
+	return fmt.Sprintf("duplicates are known of jobs that ended up to %s ago, with generated IDs %s", span(s.HorizonNamed),
+		span(s.HorizonGenerated))
 }

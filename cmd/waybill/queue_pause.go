@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -25,8 +26,15 @@ what runs goes on, and due jobs become ready.`,
 				return err
 			}
 			return a.onQueue(cmd, args[0], func(ctx context.Context, q *waybill.Queue) error {
+				s, err := q.Stats(ctx)
+				if err != nil {
+					return err
+				}
 				if err := q.Pause(ctx, by); err != nil {
 					return err
+				}
+				if s.PausedBy != "" && s.PausedBy != by {
+					a.say("it was paused by %s", oneLine(s.PausedBy))
 				}
 				return a.printPaused(args[0], &by)
 			})
@@ -40,7 +48,8 @@ what runs goes on, and due jobs become ready.`,
 func (a *app) queueResumeCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "resume QUEUE", Short: "Let the delivery of jobs go on", Args: between(1, 1),
-		Long: "Resume lets the delivery of jobs of a paused queue go on. One that is not paused stays as it is.",
+		SuggestFor: []string{"unpause", "continue"},
+		Long:       "Resume lets the delivery of jobs of a paused queue go on. One that is not paused stays as it is.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.onQueue(cmd, args[0], func(ctx context.Context, q *waybill.Queue) error {
 				if err := q.Resume(ctx); err != nil {
@@ -65,6 +74,9 @@ func (a *app) onQueue(cmd *cobra.Command, queue string, do func(context.Context,
 		return err
 	}
 	defer c.Close()
+	if known, err := c.Queues(ctx); err == nil && !slices.Contains(known, queue) {
+		a.say("queue %s: nobody has written to it yet", queue) // its name may be mistyped
+	}
 	return do(ctx, c.Queue(queue))
 }
 
@@ -80,7 +92,7 @@ func (a *app) printPaused(queue string, by *string) error {
 	if a.json {
 		return printJSON(a.stdout, pausedObject{queue, by != nil, by})
 	}
-	text := "queue " + queue + " goes on"
+	text := "queue " + queue + " is resumed"
 	if by != nil {
 		text = "queue " + queue + " is paused by " + *by
 	}

@@ -17,6 +17,7 @@ const (
 	keyAnswer   = "answer"
 	keyCall     = "call"
 	keyTries    = "tries"
+	keyCrashes  = "crashes"
 	keyDuration = "took"
 	keyError    = "error"
 	keyAway     = "away"

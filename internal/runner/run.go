@@ -56,6 +56,9 @@ func (r *Runner) work(a *Attempt) {
 		a.ctx.end(context.Canceled)
 		r.hand(a, end)
 	}()
+	if a.Crashes > 0 {
+		r.log.Info("a job is back whose worker was lost", a.attrs(slog.Int(keyCrashes, a.Crashes))...)
+	}
 	end, failed = r.run(a)
 }
 
