@@ -47,7 +47,8 @@ type BulkResult struct {
 // die again meanwhile are left. It goes in bounded steps; after an error, or when ctx ends, the same call goes on where
 // it stopped, since what was changed is dead no more.
 //
-// A job that is moved is first enqueued there and then deleted here; it counts as enqueued anew.
+// A job that is moved is first enqueued there and then deleted here; it counts as enqueued anew. Where its ID is known
+// there as that of a dead or cancelled job it stays (ErrState), so that nothing is lost.
 // Errors, beside the result so far: ErrInvalid (a state other than dead), ErrFull where the queue is at its capacity,
 // ErrUnavailable, ErrUnknown, ctx's error.
 func (q *Queue) RequeueAll(ctx context.Context, f Filter, o BulkOptions) (BulkResult, error) {
@@ -110,7 +111,7 @@ type change struct {
 	once   bool   // jobs that were claimed since the begin are left: this change made them ready
 	err    error  // of what was asked for
 	pace   pace
-	start  time.Time // by Redis's clock; zero until the first page
+	start  time.Time // of the change, by Redis's clock
 	result BulkResult
 }
 
@@ -138,66 +139,85 @@ func (c *change) run(ctx context.Context) (BulkResult, error) {
 	if c.err != nil {
 		return c.result, c.err
 	}
+	begin, err := c.q.Stats(ctx)
+	if err != nil {
+		return c.result, err
+	}
+	c.start = begin.Now
 	for _, s := range c.states {
-		for cursor, more := "", true; more; {
-			c.pace.begin()
-			page, err := c.q.q.List(ctx, s, cursor, changeStep, false)
-			if err == nil {
-				err = c.page(ctx, page.Entries)
-			}
-			if err != nil {
-				return c.result, err
-			}
-			cursor, more = page.Next, page.Next != ""
-			c.pace.courtesy(ctx)
-			if err := ctx.Err(); err != nil {
-				return c.result, context.Cause(ctx)
-			}
+		if err := c.walk(ctx, s, begin); err != nil {
+			return c.result, err
 		}
 	}
 	return c.result, nil
 }
 
-// page changes what the filter takes of a page.
-func (c *change) page(ctx context.Context, entries []store.Entry) error {
-	c.result.Looked += int64(len(entries))
-	var jobs []JobInfo
-	for _, e := range entries {
-		j, ok, err := c.q.examine(ctx, c.f, e)
-		switch {
-		case err != nil && j.ID == "":
-			return err
-		case err != nil:
-			c.result.Matched++
-			c.refuse(err)
-		case ok && !c.late(j):
-			jobs = append(jobs, j)
-		}
-	}
-	c.result.Matched += int64(len(jobs))
-	if c.o.DryRun {
-		c.tell()
-		return nil
-	}
-	for part := range slices.Chunk(jobs, c.pace.most()) {
-		// A step that was begun is ended, so that what is told is what was done.
-		if err := c.part(context.WithoutCancel(ctx), part); err != nil {
+// walkSlack is how many jobs a walk looks at beyond twice those that were there, before it ends where only later ones come.
+const walkSlack = 10 * changeStep
+
+// walk changes what the filter takes of a state. Jobs may come faster than they are looked at: it ends all the same.
+func (c *change) walk(ctx context.Context, s store.State, begin QueueStats) error {
+	most := c.result.Looked + 2*begin.of(State(s)) + walkSlack
+	for cursor, more := "", true; more; {
+		c.pace.begin()
+		page, err := c.q.q.List(ctx, s, cursor, changeStep, false)
+		if err != nil {
 			return err
 		}
-		c.tell()
-		if !c.pace.wait(ctx, len(part)) {
+		older, err := c.page(ctx, page.Entries)
+		if err != nil {
+			return err
+		}
+		cursor, more = page.Next, page.Next != "" && (older > 0 || c.result.Looked < most)
+		c.pace.courtesy(ctx)
+		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 	}
 	return nil
 }
 
-// late tells whether a job came into its state after the begin: a change that followed those would never end.
-func (c *change) late(j JobInfo) bool {
-	if c.start.IsZero() {
-		c.start = j.At
+// page changes what the filter takes of a page. older is how many of its jobs did not come after the begin.
+func (c *change) page(ctx context.Context, entries []store.Entry) (older int, err error) {
+	c.result.Looked += int64(len(entries))
+	var jobs []JobInfo
+	for _, e := range entries {
+		if c.late(e) {
+			continue
+		}
+		older++
+		j, ok, err := c.q.examine(ctx, c.f, e)
+		switch {
+		case err != nil && j.ID == "":
+			return older, err
+		case err != nil:
+			c.result.Matched++
+			c.refuse(err)
+		case ok:
+			jobs = append(jobs, j)
+		}
 	}
-	return j.EnqueuedAt.After(c.start) || c.once && j.StartedAt.After(c.start)
+	c.result.Matched += int64(len(jobs))
+	if c.o.DryRun || len(jobs) == 0 {
+		c.tell()
+		return older, nil
+	}
+	for part := range slices.Chunk(jobs, c.pace.most()) {
+		// A step that was begun is ended, so that what is told is what was done.
+		if err := c.part(context.WithoutCancel(ctx), part); err != nil {
+			return older, err
+		}
+		c.tell()
+		if !c.pace.wait(ctx, len(part)) {
+			return older, context.Cause(ctx)
+		}
+	}
+	return older, nil
+}
+
+// late tells whether a job came into its state after the begin: a change that followed those would never end.
+func (c *change) late(e store.Entry) bool {
+	return e.Err == nil && (e.Info.Record.EnqueuedAt.After(c.start) || c.once && e.Info.StartedAt.After(c.start))
 }
 
 func (c *change) part(ctx context.Context, jobs []JobInfo) error {
@@ -217,33 +237,6 @@ func (c *change) part(ctx context.Context, jobs []JobInfo) error {
 		c.count(err)
 	}
 	return err
-}
-
-// moveAll enqueues jobs elsewhere and deletes here those that are there then. Whoever repeats it finds duplicates.
-func (c *change) moveAll(ctx context.Context, jobs []JobInfo) error {
-	requests := make([]Request, len(jobs))
-	for i, j := range jobs {
-		requests[i] = Request{
-			Queue: c.move.q.Name(), Kind: j.Kind, ID: j.ID, Payload: j.Payload, Headers: j.Headers, Priority: j.Priority,
-			LIFO: j.LIFO, MaxFailures: j.MaxFailures, Retention: j.Retention, Version: j.Version,
-		}
-	}
-	said, _ := c.q.client.EnqueueMany(ctx, requests) // each answer has its error
-	for i, e := range said {
-		switch {
-		case errors.Is(e.Err, ErrConflict), errors.Is(e.Err, ErrInvalid):
-			c.count(e.Err)
-			continue
-		case e.Err != nil:
-			return e.Err
-		}
-		gone, err := c.q.q.Delete(ctx, store.DeleteOptions{}, jobs[i].ID)
-		if err != nil {
-			return err
-		}
-		c.count(c.q.changeError(jobs[i].ID, gone[0]))
-	}
-	return nil
 }
 
 func (c *change) count(err error) {

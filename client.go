@@ -31,6 +31,7 @@ type Client struct {
 	store      *store.Store
 	maxPayload int
 	roster     runner.Roster // of the jobs that its workers run
+	hosts      hosts         // of the workers, for people
 
 	mu         sync.Mutex
 	queues     map[string]*knownQueue

@@ -28,9 +28,12 @@ func (p *pace) wait(ctx context.Context, n int) bool {
 	if now := time.Now(); p.next.Before(now) {
 		p.next = now
 	}
-	p.next = p.next.Add(time.Duration(float64(n) / p.rate * float64(time.Second)))
+	p.next = p.next.Add(time.Duration(min(float64(n)/p.rate, longest) * float64(time.Second)))
 	return sleep(ctx, time.Until(p.next))
 }
+
+// longest is the longest pause in seconds: a duration ends at 292 years.
+const longest = 1e9
 
 // begin is the begin of a step.
 func (p *pace) begin() { p.began = time.Now() }

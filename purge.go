@@ -59,6 +59,6 @@ func (c *change) purge(ctx context.Context, s store.State) (BulkResult, error) {
 func (s QueueStats) of(state State) int64 {
 	return map[State]int64{
 		StateReady: s.Ready, StateScheduled: s.Scheduled, StateRetry: s.Retry, StateParked: s.Parked, StateSpilled: s.Spilled,
-		StateDead: s.Dead,
+		StateDead: s.Dead, StateActive: s.Active, State(store.EndedState): s.Kept,
 	}[state]
 }

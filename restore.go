@@ -2,8 +2,7 @@ package waybill
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
+	"math"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/record"
@@ -13,12 +12,13 @@ import (
 // Restore brings jobs back that were read elsewhere or before: by Get, by Jobs, or as JSON of an export. Each keeps its
 // ID, payload, headers, options, counts, errors and the time of its enqueue, and the state where it can:
 //
-//   - scheduled, retry and dead stay so; ready, parked, spilled and active become ready, in the order given.
+//   - scheduled, retry and dead stay so; ready, parked, spilled and active become ready, in the order given,
+//     behind those of their priority that wait; LIFO ones too.
 //   - Of completed and cancelled ones the settled window remembers that they ended; results do not come back.
 //   - A deleted one, or one of which only ID and state are known, is refused as ErrInvalid.
 //
 // Restoring twice is safe: the second time each is a duplicate. Capacity holds, for dead jobs not. Which ID was given
-// and which generated is not known any more: all are remembered as given ones.
+// and which generated is not known any more: all are remembered as given ones. Nor is when the last attempt began.
 // One answer a job, in order, as EnqueueMany; so are the errors.
 func (q *Queue) Restore(ctx context.Context, jobs []JobInfo) ([]Enqueued, error) {
 	if q.err != nil {
@@ -30,6 +30,9 @@ func (q *Queue) Restore(ctx context.Context, jobs []JobInfo) ([]Enqueued, error)
 	for i, j := range jobs {
 		out[i] = Enqueued{ID: j.ID, Queue: q.q.Name()}
 		a, err := j.back()
+		if err == nil {
+			err = j.checkBack()
+		}
 		if err == nil {
 			err = record.CheckSize(j.Payload, q.client.maxPayload)
 		}
@@ -58,6 +61,9 @@ func (j JobInfo) back() (store.Add, error) {
 		b.State = store.State(j.State)
 	case StateDead:
 		b.State, b.At = store.DeadState, j.FinishedAt
+		if b.At.IsZero() {
+			b.At = time.Date(lastYear, 1, 1, 0, 0, 0, 0, time.UTC) // which the script takes for now
+		}
 	case StateReady, StateParked, StateSpilled, StateActive:
 		b.State = store.Ready
 	default:
@@ -78,73 +84,40 @@ func (j JobInfo) back() (store.Add, error) {
 	return store.Add{ID: j.ID, Priority: j.Priority, LIFO: j.LIFO, Job: job, Back: b}, job.Check(j.ID, j.Priority)
 }
 
-// UnmarshalJSON reads what MarshalJSON gives. max_failures of a job that said none is read as the default's number.
-func (j *JobInfo) UnmarshalJSON(b []byte) error {
-	var o jobJSON
-	if err := json.Unmarshal(b, &o); err != nil {
-		return err
-	}
-	*j = JobInfo{ID: o.ID, Queue: o.Queue, State: o.State, Known: o.Kind != nil}
-	times := map[*time.Time]*string{
-		&j.EnqueuedAt: o.EnqueuedAt, &j.DueAt: o.DueAt, &j.StartedAt: o.StartedAt, &j.FinishedAt: o.FinishedAt,
-		&j.LeaseEndsAt: o.LeaseEndsAt, &j.BornAt: o.BornAt,
-	}
-	for to, text := range times {
-		if err := parseUTC(to, text); err != nil {
-			return err
+// Bounds of a job that is brought back. The errors are those that a queue keeps, each of at most 4 KiB of text and 4 KiB
+// of stack, which JSON may spell up to six times as long.
+const (
+	mostErrors    = 10
+	mostErrorSize = 6 * (8 << 10)
+	lastYear      = 2500 // as of a due time
+)
+
+// checkBack checks what no other check of a job looks at. It may come from a file that hands have changed. Errors:
+// ErrInvalid, by the names of the JSON's fields.
+func (j JobInfo) checkBack() error {
+	for _, c := range []struct {
+		field string
+		n     int
+	}{{"attempt", j.Attempt}, {"failures", j.Failures}, {"crashes", j.Crashes}, {"snoozes", j.Snoozes}} {
+		if c.n < 0 || c.n > math.MaxInt32 {
+			return invalid(c.field, "is %d: from 0 to %d", c.n, math.MaxInt32)
 		}
 	}
-	if !j.Known {
-		return nil
-	}
-	return o.into(j)
-}
-
-// into gives the job what is there for every job but those that only the window knows.
-func (o *jobJSON) into(j *JobInfo) error {
-	j.Kind, j.Payload, j.Result = *o.Kind, bytesOf(o.Payload, o.PayloadBase64), bytesOf(o.Result, o.ResultBase64)
-	if j.Payload == nil {
-		j.Payload = []byte{}
-	}
-	j.Attempt, j.Failures, j.Crashes, j.Snoozes = or(o.Attempt), or(o.Failures), or(o.Crashes), or(o.Snoozes)
-	j.Priority, j.LIFO, j.MaxFailures, j.Version = or(o.Priority), or(o.LIFO), or(o.MaxFailures), or(o.Version)
-	j.ResultDropped, j.CancelRequested = or(o.ResultDropped), or(o.CancelRequested)
-	j.Retention = time.Duration(or(o.RetentionMS)) * time.Millisecond
-	j.Token, j.Worker, j.Reason, j.Headers = or(o.Token), or(o.Worker), or(o.Reason), o.Headers
-	for _, e := range o.Errors {
-		x := JobError{Attempt: e.Attempt, Type: e.Type, Message: e.Message, Worker: or(e.Worker), Stack: or(e.Stack)}
-		if err := parseUTC(&x.At, e.At); err != nil {
-			return err
+	for _, t := range []struct {
+		field string
+		at    time.Time
+	}{{"enqueued_at", j.EnqueuedAt}, {"due_at", j.DueAt}, {"finished_at", j.FinishedAt}, {"born_at", j.BornAt}} {
+		if !t.at.IsZero() && (t.at.UnixMilli() < 0 || t.at.Year() > lastYear) {
+			return invalid(t.field, "is %s: from 1970 to %d", t.at.Format(time.RFC3339), lastYear)
 		}
-		j.Errors = append(j.Errors, x)
 	}
-	if p := o.Progress; p != nil {
-		j.Progress = &Progress{Percent: p.Percent, Note: p.Note}
-		return parseUTC(&j.Progress.At, p.At)
+	if len(j.Errors) > mostErrors {
+		return invalid("errors", "are %d: at most %d", len(j.Errors), mostErrors)
 	}
-	return nil
-}
-
-func parseUTC(to *time.Time, text *string) (err error) {
-	if text == nil {
-		return nil
-	}
-	if *to, err = time.Parse(time.RFC3339, *text); err != nil {
-		return fmt.Errorf("time %q: %w", *text, err)
+	for _, e := range j.Errors {
+		if size := len(e.Type) + len(e.Message) + len(e.Worker) + len(e.Stack); size > mostErrorSize {
+			return invalid("error", "is %d bytes: at most %d", size, mostErrorSize)
+		}
 	}
 	return nil
-}
-
-func bytesOf(text *string, raw []byte) []byte {
-	if text != nil {
-		return []byte(*text)
-	}
-	return raw
-}
-
-func or[T any](v *T) (out T) {
-	if v != nil {
-		out = *v
-	}
-	return out
 }

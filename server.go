@@ -2,10 +2,13 @@ package waybill
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/waybillhq/waybill/internal/store"
 )
@@ -85,20 +88,33 @@ func (s ServerInfo) Durability() string {
 // watchServer logs what is wrong with Redis's settings: when work begins, and again as long as it stays so.
 func (w *Worker) watchServer(ctx context.Context) {
 	first := true
-	for wait := time.Duration(0); sleep(ctx, wait); wait = checkServerEvery {
+	for wait := time.Duration(0); sleep(ctx, wait); {
 		s, err := w.client.Server(ctx)
-		for err != nil { // the claims tell of it
-			if !sleep(ctx, time.Second) {
-				return
-			}
-			s, err = w.client.Server(ctx)
-		}
-		for _, text := range s.Warnings() {
-			w.log.Warn("redis can lose jobs", slog.String(keyWhy, text))
-		}
-		if first {
-			w.log.Info("redis", slog.String(keyVersion, s.Name+" "+s.Version), slog.String(keyDurability, s.Durability()))
+		wait = checkServerEvery
+		switch {
+		case err != nil && !denied(err):
+			wait = time.Second // the claims tell of it
+			continue
+		case err != nil && first:
+			w.log.Warn("redis does not permit INFO: nobody looks whether it can lose jobs", slog.String(keyWhy, err.Error()))
+		case err == nil:
+			w.tellServer(s, first)
 		}
 		first = false
 	}
+}
+
+func (w *Worker) tellServer(s ServerInfo, first bool) {
+	for _, text := range s.Warnings() {
+		w.log.Warn("redis can lose jobs", slog.String(keyWhy, text))
+	}
+	if first {
+		w.log.Info("redis", slog.String(keyVersion, s.Name+" "+s.Version), slog.String(keyDurability, s.Durability()))
+	}
+}
+
+// denied tells whether a server does not permit a command, or does not know it: to ask again soon is of no use.
+func denied(err error) bool {
+	var reply redis.Error
+	return errors.As(err, &reply) && (redis.HasErrorPrefix(reply, "NOPERM") || redis.HasErrorPrefix(reply, "ERR"))
 }

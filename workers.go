@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/store"
@@ -100,18 +101,33 @@ func (c *Client) Workers(ctx context.Context) ([]WorkerInfo, error) {
 	return out, nil
 }
 
+// hosts remembers where the holders of jobs run, so that a list of many jobs does not read all workers for each. The
+// zero value knows none. It is safe for concurrent use.
+type hosts struct {
+	mu   sync.Mutex
+	of   map[string]string // by the name under which a worker holds jobs
+	read time.Time
+}
+
+// hostsAge is how long it is believed that a holder who is not known is none of the workers.
+const hostsAge = time.Second
+
 // hostOf is where the holder of a job runs, for people to read; "" where that is not known.
 func (c *Client) hostOf(ctx context.Context, holder string) string {
-	all, err := c.Workers(ctx)
-	if err != nil {
-		return ""
+	h := &c.hosts
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if host, ok := h.of[holder]; ok || time.Since(h.read) < hostsAge {
+		return host
 	}
+	all, _ := c.Workers(ctx) // none where they can't be read
+	h.of, h.read = map[string]string{}, time.Now()
 	for _, i := range all {
-		if slices.ContainsFunc(i.Queues, func(q WorkerQueue) bool { return q.Holder == holder }) {
-			return fmt.Sprintf("%s pid %d", i.Host, i.PID)
+		for _, q := range i.Queues {
+			h.of[q.Holder] = fmt.Sprintf("%s pid %d", i.Host, i.PID)
 		}
 	}
-	return ""
+	return h.of[holder]
 }
 
 // QuietWorker asks a worker to claim nothing more. id is the worker's, or the name under which it holds a job. It hears of it at once, or within 10 seconds; its attempts go on, and

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/waybillhq/waybill"
+	"github.com/waybillhq/waybill/internal/store"
 )
 
 // Exit statuses.
@@ -51,7 +53,7 @@ type meaning struct {
 var meanings = []meaning{
 	{errWaitOver, exitWaitOver, "timeout", waitOverHint},
 	{errDrainOver, exitWaitOver, "timeout", fixed("it goes on; the same command waits again")},
-	{waybill.ErrUnknown, exitUnknown, "unknown", fixed("ask again with the same ID, it adds nothing twice")},
+	{waybill.ErrUnknown, exitUnknown, "unknown", unknownHint},
 	{waybill.ErrUnavailable, exitUnavailable, "unavailable", unavailableHint},
 	{waybill.ErrInvalid, exitInvalid, "invalid", nil},
 	{waybill.ErrFull, exitFull, "full", fullHint},
@@ -70,8 +72,16 @@ var meanings = []meaning{
 // errInterrupted: the user ended the program before its end.
 var errInterrupted = errors.New("interrupted")
 
+// broken tells whether a call ended since the user interrupted the program, and Redis had no part in it.
+func broken(err error) bool {
+	return errors.Is(err, waybill.ErrUnavailable) && errors.Is(err, context.Canceled)
+}
+
 // meaningOf finds the row of an error.
 func meaningOf(err error) meaning {
+	if broken(err) {
+		err = errInterrupted
+	}
 	for _, m := range meanings {
 		if errors.Is(err, m.is) {
 			return m
@@ -82,6 +92,9 @@ func meaningOf(err error) meaning {
 
 // message tells an error in one line: what happened, and what to do.
 func message(err error) string {
+	if broken(err) {
+		err = errInterrupted
+	}
 	text := oneLine(err.Error())
 	if hint := meaningOf(err).hint; hint != nil {
 		text += ": " + hint(err)
@@ -94,6 +107,17 @@ func oneLine(text string) string { return visible(strings.Join(strings.Fields(te
 
 func fixed(hint string) func(error) string { return func(error) string { return hint } }
 
+// unknownHint: an enqueue is asked for again by its ID, any other change by the same command.
+func unknownHint(err error) string {
+	if strings.Contains(err.Error(), scriptRights) {
+		return rightsHint
+	}
+	if call, ok := errors.AsType[*store.CallError](err); ok && call.Verb != "enqueue" {
+		return "give the same command again, it does nothing twice"
+	}
+	return "ask again with the same ID, it adds nothing twice"
+}
+
 func fullHint(err error) string {
 	if full, ok := errors.AsType[*waybill.FullError](err); ok {
 		return fmt.Sprintf("retry later, or queue set %s --capacity N", full.Queue)
@@ -101,13 +125,18 @@ func fullHint(err error) string {
 	return "retry later, or raise its capacity by queue set"
 }
 
+// scriptRights is what Redis says where a script does what its user may not.
+const scriptRights = "The user executing the script can't"
+
+const rightsHint = "give this Redis user the rights it needs"
+
 func unavailableHint(err error) string {
 	text := err.Error()
 	switch {
 	case strings.Contains(text, "OOM"):
 		return "work off or delete jobs, or give Redis more memory (maxmemory)"
-	case strings.Contains(text, "NOPERM"):
-		return "give this Redis user the rights it needs"
+	case strings.Contains(text, "NOPERM"), strings.Contains(text, scriptRights):
+		return rightsHint
 	case strings.Contains(text, "NOAUTH"), strings.Contains(text, "WRONGPASS"), strings.Contains(text, "unauthenticated"):
 		return "check user and password in the Redis URL"
 	case strings.Contains(text, "dial"):

@@ -41,10 +41,11 @@ func (a *app) changeEach(ctx context.Context, q *waybill.Queue, c change, ids []
 	return t.err()
 }
 
-// outcome tells what was done. A cancel of a job that runs is only asked for.
+// outcome tells what was done. A cancel of a job that runs is only asked for: it may have completed since. One that was
+// cancelled stays readable for an hour, and so does its state.
 func (c change) outcome(ctx context.Context, q *waybill.Queue, id string, err error) string {
 	if err == nil && c.name == "cancel" {
-		if j, err := q.Get(ctx, id); err == nil && j.State == waybill.StateActive {
+		if j, err := q.Get(ctx, id); err != nil || j.State != waybill.StateCancelled {
 			return requested
 		}
 	}

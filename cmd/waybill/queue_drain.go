@@ -36,18 +36,28 @@ Exit status: 0 no job is live, 8 some were when --timeout passed.`,
 	return cmd
 }
 
+// leastLook is how long the answer to a look is waited for also where --timeout is less.
+const leastLook = time.Second
+
 // drain waits until no job is live, for some time at most; 0 = for ever.
 func (a *app) drain(ctx context.Context, q *waybill.Queue, limit time.Duration) error {
 	var over <-chan time.Time
+	limited := ctx
 	if limit > 0 {
 		over = time.After(limit)
+		var cancel context.CancelFunc
+		limited, cancel = context.WithTimeout(ctx, max(limit, leastLook))
+		defer cancel()
 	}
 	look := time.NewTicker(drainEvery)
 	defer look.Stop()
 	line, told := a.liveLine(), time.Now()
 	defer line.clear()
 	for {
-		s, err := q.Stats(ctx)
+		s, err := q.Stats(limited)
+		if err != nil && limited.Err() != nil {
+			err = fmt.Errorf("%w: Redis did not tell within %s how the queue stands", errDrainOver, limit)
+		}
 		if err == nil && s.Live() > 0 {
 			line.show(func() string { return drainLine(s) })
 			if time.Since(told) >= drainTell && !isTerminal(a.stderr) {
@@ -77,7 +87,7 @@ var errDrainOver = errors.New("not drained")
 // drained tells how a wait for the end of all jobs ended.
 func (a *app) drained(s waybill.QueueStats, err error) error {
 	switch {
-	case a.json && (err == nil || errors.Is(err, errDrainOver)):
+	case a.json && s.Queue != "" && (err == nil || errors.Is(err, errDrainOver)):
 		return a.object(s, err)
 	case err != nil:
 		return err

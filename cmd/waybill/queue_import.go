@@ -90,6 +90,8 @@ func (x exportedLines) job(l line) (j lineJob, err error) {
 		return j, fieldError("id", "is missing: give lines of queue export")
 	case j.back.State == "":
 		return j, fieldError("state", "is missing: give lines of queue export")
+	case j.back.Known && j.back.EnqueuedAt.IsZero():
+		return j, fieldError("enqueued_at", "is missing: give lines of queue export")
 	case x.states != nil && !slices.Contains(x.states, j.back.State):
 		return j, errSkipped
 	}

@@ -131,9 +131,14 @@ func (a *Audit) read(ctx context.Context, name, position string) (members []any,
 func (a *Audit) hashStep(key string) func(context.Context) (bool, error) {
 	cursor := uint64(0)
 	return func(ctx context.Context) (bool, error) {
-		fields, next, err := a.q.store.rdb.HScan(ctx, a.q.tag+key, cursor, "*", 100).Result()
+		var fields []string
+		var next uint64
+		err := attend(ctx, 0, func() (err error) {
+			fields, next, err = a.q.store.rdb.HScan(ctx, a.q.tag+key, cursor, "*", 100).Result()
+			return err
+		})
 		if err != nil {
-			return false, err
+			return false, readError("hscan", a.q.name, err)
 		}
 		ids := make([]any, 0, len(fields)/2)
 		for i := 0; i < len(fields); i += 2 {
@@ -154,11 +159,16 @@ func (a *Audit) recordStep() func(context.Context) (bool, error) {
 	return func(ctx context.Context) (bool, error) {
 		node, err := a.node(ctx)
 		if err != nil {
-			return false, err
+			return false, readError("scan", a.q.name, err)
 		}
-		keys, next, err := node.Scan(ctx, cursor, prefix+"*", 1000).Result()
+		var keys []string
+		var next uint64
+		err = attend(ctx, 0, func() (err error) {
+			keys, next, err = node.Scan(ctx, cursor, prefix+"*", 1000).Result()
+			return err
+		})
 		if err != nil {
-			return false, err
+			return false, readError("scan", a.q.name, err)
 		}
 		var odd []any
 		for _, k := range keys {

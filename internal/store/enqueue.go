@@ -17,15 +17,19 @@ type Add struct {
 	Job      record.Job
 	Back     *Back // the job is brought back as it was exported; nil = it is new
 
-	blob []byte // what is stored, once packed
+	blob    []byte // what is stored, once packed
+	brought string // likewise what Back says
 }
 
 // Pack makes the bytes that are stored, so that payload and headers may change afterwards, and gives their length.
 func (a *Add) Pack() int {
 	if a.blob == nil {
 		a.blob = a.Job.Blob()
+		if a.Back != nil {
+			a.brought = a.Back.text()
+		}
 	}
-	return len(a.blob)
+	return len(a.blob) + len(a.brought)
 }
 
 // Enqueued is what became of one job: its outcome, or an error where there was no answer.
@@ -114,7 +118,7 @@ func delay(a *Add) any {
 	j := &a.Job
 	switch {
 	case a.Back != nil:
-		return a.Back.text()
+		return a.brought
 	case !j.At.IsZero():
 		return "@" + strconv.FormatInt(j.At.UnixMilli(), 10)
 	case j.Delay == 0:

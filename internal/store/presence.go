@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -92,10 +93,13 @@ func (s *Store) about(ctx context.Context, ids []string, out map[string][]byte) 
 	}
 	var gone []any
 	for i, id := range ids {
-		if about, err := said[i].Bytes(); err == nil {
+		switch about, err := said[i].Bytes(); {
+		case err == nil:
 			out[id] = about
-		} else {
+		case errors.Is(err, redis.Nil):
 			gone = append(gone, id)
+		default:
+			return err // the pipeline tells of its first command alone
 		}
 	}
 	if len(gone) > 0 {

@@ -110,7 +110,11 @@ func (q *Queue) Register(ctx context.Context) error {
 
 // Queues lists the names of all queues, in no order.
 func (s *Store) Queues(ctx context.Context) ([]string, error) {
-	names, err := s.rdb.SMembers(ctx, registryKey(s.prefix)).Result()
+	var names []string
+	err := attend(ctx, 0, func() (err error) {
+		names, err = s.rdb.SMembers(ctx, registryKey(s.prefix)).Result()
+		return err
+	})
 	if err != nil {
 		return nil, readError("queues", s.prefix, err)
 	}

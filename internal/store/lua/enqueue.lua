@@ -7,6 +7,8 @@
 -- Back: "=state at enqueued attempts failures crashes snoozes" in place of the delay, then a line break and the job's
 --       error lines, brings a job back as it was exported. State: ready, scheduled or retry
 --       (due at), dead (since at), or completed or cancelled, of which only the window's memory comes back. Times in ms.
+--       Ready ones stand behind those of their class, in the order given, LIFO ones too. When their last attempts
+--       began is not known any more.
 local SPILL, n = ARGV[2] == 'spill', (#ARGV - 2) / 4
 local ids, names, named = {}, {META}, false
 for i = 1, n do
@@ -150,10 +152,20 @@ local function leave_nothing()
   for _, key in ipairs({RUNS, CANCELS, FAULTS, PROGRESS}) do call('HDEL', key, unpack(fresh)) end
 end
 
+-- line_up puts a job that is brought back behind those of its class, whatever its order, so that they stand as they stood.
+local function line_up(el)
+  local class = sub(el, 1, 3)
+  if class == '3e8' then
+    call('RPUSH', READY, el)
+  else
+    call('ZADD', URGENT, tonumber(class, 16) * ONE + HALF + tonumber(sub(el, 5, 15), 16), el)
+  end
+end
+
 -- bring puts a job that is brought back where it was.
 local function bring(b)
   if b.attempts > 0 or b.state == 'dead' then
-    call('HSET', RUNS, b.id, b.counts .. ' - ' .. (b.state == 'dead' and 'dead' or 'retry') .. ' ' .. now .. ' ' .. now)
+    call('HSET', RUNS, b.id, b.counts .. ' - ' .. (b.state == 'dead' and 'dead' or 'retry') .. ' 0 ' .. now)
   end
   if b.faults ~= '' then call('HSET', FAULTS, b.id, b.faults) end
   if b.state == 'dead' then
@@ -165,7 +177,7 @@ local function bring(b)
     call('ZADD', key, b.at, b.el)
   else
     wake = true
-    if b.crashes > 1 then call('ZADD', SUSPECTS, now, b.el) else place(b.el) end
+    if b.crashes > 1 then call('ZADD', SUSPECTS, now, b.el) else line_up(b.el) end
   end
 end
 

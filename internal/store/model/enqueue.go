@@ -143,7 +143,7 @@ func (q *Queue) recall(a store.Add) {
 func (q *Queue) bring(j *job) {
 	b := j.add.Back
 	if b.Attempt > 0 || b.State == store.DeadState {
-		r := &run{b.Attempt, b.Failures, b.Crashes, b.Snoozes, "-", "retry", q.Now, q.Now}
+		r := &run{b.Attempt, b.Failures, b.Crashes, b.Snoozes, "-", "retry", 0, q.Now}
 		if b.State == store.DeadState {
 			r.outcome = "dead"
 		}
@@ -165,7 +165,17 @@ func (q *Queue) bring(j *job) {
 		q.wait(j, suspects, q.Now)
 		q.ring()
 	default:
-		q.put(j, false)
+		q.lineUp(j)
 		q.ring()
 	}
+}
+
+// lineUp puts a job that is brought back behind those of its class, whatever its order.
+func (q *Queue) lineUp(j *job) {
+	if j.add.Priority == 0 {
+		j.at, j.score = ready, 0
+		q.line = append(q.line, j.element())
+		return
+	}
+	j.at, j.score = urgent, int64(record.MaxPriority-j.add.Priority)*one+half+int64(j.seq)
 }

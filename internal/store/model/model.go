@@ -237,9 +237,11 @@ func (q *Queue) ghosts() (n int64) {
 	return n
 }
 
+// Scores of one class; where its part for first in, first out begins.
+const one, half = 1 << 42, 1 << 41
+
 // put makes a job claimable: at the end of its class, or in front.
 func (q *Queue) put(j *job, front bool) {
-	const one, half = 1 << 42, 1 << 41
 	if j.add.Priority == 0 {
 		j.at, j.score = ready, 0
 		if front || j.add.LIFO {
