@@ -15,6 +15,25 @@ type variable struct{ name, value string }
 // environment is what a command gets: ours, less what names Redis (it may hold a password) or
 // another job, and what tells of its job.
 func environment(ours []string, a *waybill.Attempt, deadline time.Time) []string {
+	env := jobless(ours)
+	for _, v := range facts(a, deadline) {
+		env = set(env, v)
+	}
+	return env
+}
+
+// jobless is what a process gets that does many jobs: nothing of any, so that none takes one job's idempotency key for
+// another's.
+func jobless(ours []string) []string {
+	env := set(slices.Clone(ours), variable{envURL, ""})
+	for _, v := range facts(&waybill.Attempt{}, time.Time{}) {
+		env = set(env, variable{v.name, ""})
+	}
+	return env
+}
+
+// facts are what a command is told of its job.
+func facts(a *waybill.Attempt, deadline time.Time) []variable {
 	most := strconv.Itoa(a.MaxFailures)
 	if a.MaxFailures < 0 {
 		most = unlimited
@@ -23,9 +42,7 @@ func environment(ours []string, a *waybill.Attempt, deadline time.Time) []string
 	if !deadline.IsZero() {
 		until = deadline.UTC().Format("2006-01-02T15:04:05.000Z07:00")
 	}
-	env := slices.Clone(ours)
-	for _, v := range []variable{
-		{envURL, ""},
+	return []variable{
 		{"WAYBILL_JOB_ID", a.ID},
 		{"WAYBILL_QUEUE", a.Queue},
 		{"WAYBILL_KIND", a.Kind},
@@ -37,10 +54,7 @@ func environment(ours []string, a *waybill.Attempt, deadline time.Time) []string
 		{"WAYBILL_DEADLINE", until},
 		{"TRACEPARENT", a.Headers["traceparent"]},
 		{"TRACESTATE", a.Headers["tracestate"]},
-	} {
-		env = set(env, v)
 	}
-	return env
 }
 
 // set sets a variable; "" takes it out.

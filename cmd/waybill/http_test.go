@@ -63,6 +63,17 @@ func answers(status int, body string, header ...string) http.HandlerFunc {
 	}
 }
 
+// switches answers that another protocol comes, and says no more while the connection is there.
+func switches(w http.ResponseWriter, _ *http.Request) {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return
+	}
+	defer conn.Close()
+	_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n")
+	_, _ = io.Copy(io.Discard, conn)
+}
+
 func TestHTTP_status(t *testing.T) {
 	t.Parallel()
 	last := []string{"--max-failures", "1"}
@@ -88,6 +99,10 @@ func TestHTTP_status(t *testing.T) {
 		},
 		{
 			name: "for an hour at most", answer: answers(429, "", "Retry-After", "1000000"),
+			state: waybill.StateScheduled, snoozes: 1, due: time.Hour,
+		},
+		{
+			name: "also where it is more seconds than anybody counts", answer: answers(429, "", "Retry-After", "99999999999999999999"),
 			state: waybill.StateScheduled, snoozes: 1, due: time.Hour,
 		},
 		{
@@ -125,6 +140,10 @@ func TestHTTP_status(t *testing.T) {
 		{
 			name: "a connection that breaks is a failure", flags: last, state: waybill.StateDead, failures: 1, error: "no answer: EOF",
 			answer: func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+		},
+		{
+			name: "so is another protocol, which nobody waits for", answer: switches, flags: last, state: waybill.StateDead, failures: 1,
+			error: "101 Switching Protocols",
 		},
 		{
 			name: "so is a body that breaks off", flags: last, state: waybill.StateDead, failures: 1,

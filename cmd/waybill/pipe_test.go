@@ -67,6 +67,9 @@ func TestPipe_settle(t *testing.T) {
 			state: waybill.StateScheduled, snoozes: 1,
 		},
 		{name: "snooze may say how long", do: `say '"outcome":"snooze","delay_ms":3600000'`, state: waybill.StateScheduled, snoozes: 1},
+		{
+			name: "and a fraction does no harm", do: `say '"outcome":"snooze","delay_ms":3.5999999e6'`, state: waybill.StateScheduled, snoozes: 1,
+		},
 		{name: "dead is dead at once", do: `say '"outcome":"dead","error":"bad data"'`, state: waybill.StateDead, failures: 1, error: "bad data"},
 		{name: "cancel ends it as cancelled", do: `say '"outcome":"cancel","error":"user is gone"'`, state: waybill.StateCancelled},
 		{
@@ -79,7 +82,7 @@ func TestPipe_settle(t *testing.T) {
 		},
 		{
 			name: "a field of the wrong type is a failure", do: `say '"outcome":"snooze","delay_ms":"soon"'`, flags: last,
-			state: waybill.StateDead, failures: 1, error: "settle: delay_ms is a JSON string: want int64",
+			state: waybill.StateDead, failures: 1, error: "settle: delay_ms is a JSON string: want float64",
 		},
 		{
 			name: "a settle that is no JSON is a failure", do: `say '"outcome":"ack","result":NaN'`, flags: last,
@@ -111,6 +114,14 @@ func TestPipe_settle(t *testing.T) {
 		},
 		{
 			name: "a settle with another token is ignored", do: `printf '{"type":"settle","token":"1-x.1","outcome":"dead"}\n'; say '"outcome":"ack"'`,
+			state: waybill.StateCompleted,
+		},
+		{
+			name: "a settle behind text without an end counts", do: `printf 'ten of ten '; say '"outcome":"ack"'; sleep 1`,
+			flags: append(last, "--timeout", "5s"), state: waybill.StateCompleted,
+		},
+		{
+			name: "a log that quotes one is a log", do: `echo "now {\"type\":\"settle\",\"token\":\"$t\",\"outcome\":\"dead\"} comes"; say '"outcome":"ack"'`,
 			state: waybill.StateCompleted,
 		},
 		{name: "the first settle counts", do: `say '"outcome":"ack","result":1'; say '"outcome":"dead"'`, state: waybill.StateCompleted, result: "1"},
@@ -158,6 +169,13 @@ func TestPipe_bytes(t *testing.T) {
 		j, _ := piped(t, waybill.Request{}, pipeLoop(`say "\"outcome\":\"ack\",\"result\":\"$(head -c 262144 /dev/zero | tr '\0' x)\""`))
 		if j.State != waybill.StateCompleted || j.Result != nil || !j.ResultDropped {
 			t.Errorf("%s, %d bytes, dropped %v", j.State, len(j.Result), j.ResultDropped)
+		}
+	})
+	t.Run("a first line may begin with a byte order mark", func(t *testing.T) {
+		t.Parallel()
+		j, _ := piped(t, waybill.Request{}, `printf '\357\273\277'; `+pipeLoop(`say '"outcome":"ack"'`), "--ready-timeout", "5s")
+		if j.State != waybill.StateCompleted {
+			t.Errorf("job is %s", j.State)
 		}
 	})
 	t.Run("other lines are logs, however many", func(t *testing.T) {
@@ -228,6 +246,18 @@ func TestPipe_children(t *testing.T) {
 			t.Errorf("errors: %+v", j.Errors)
 		}
 	})
+	t.Run("nothing in a child's environment tells of a job", func(t *testing.T) {
+		t.Parallel()
+		s, c := held(t)
+		p := launch(t, []string{"WAYBILL_REDIS=" + s.URL(), "WAYBILL_JOB_ID=another", "MINE=1"}, "work", "--queue", "q=1", "--until-empty",
+			"--pipe", "sh", "-c", pipeLoop(`say "\"outcome\":\"ack\",\"result\":\"$(env | grep '^WAYBILL_\|^TRACE\|^MINE' | tr '\n' ' ')\""`))
+		if got := p.status(); got != 0 {
+			t.Errorf("status %d", got)
+		}
+		if j := job(t, c, "id"); string(j.Result) != `"MINE=1 "` {
+			t.Errorf("job is %s, the child has %s", j.State, j.Result)
+		}
+	})
 	t.Run("after a child that died another one does the next job", func(t *testing.T) {
 		t.Parallel()
 		s := redistest.Start(t)
@@ -247,7 +277,7 @@ func TestPipe_children(t *testing.T) {
 	t.Run("progress is noted", func(t *testing.T) {
 		t.Parallel()
 		s, c := held(t)
-		p, pid := pipeWorker(t, s, `printf '{"type":"progress","token":"%s","percent":40,"note":"four of ten"}\n' "$t"`)
+		p, pid := pipeWorker(t, s, `printf '{"type":"progress","token":"%s","percent":40.8,"note":"four of ten"}\n' "$t"`)
 		until(t, "it is there", func() bool { return job(t, c, "id").Progress != nil })
 		goOn(t, pid)
 		until(t, "the job is done", func() bool { return job(t, c, "id").State == waybill.StateCompleted })

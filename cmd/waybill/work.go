@@ -74,7 +74,10 @@ func (a *app) work(cmd *cobra.Command, f *workFlags) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, pulse.close()) }()
-	s := &shift{rest: pulse.rest, kill: crew.kill, ending: ending, log: log, grace: time.Duration(f.grace), signals: make(chan os.Signal, 4)}
+	s := &shift{
+		rest: pulse.rest, kill: crew.kill, ending: ending, log: log, grace: time.Duration(f.grace),
+		signals: make(chan os.Signal, 4), asked: make(chan struct{}, 1),
+	}
 	// The grace is kept here, and not by the worker, so that a quiet one (TSTP) has none.
 	w, err := waybill.NewWorker(c.Client, waybill.WorkerOptions{
 		Queues: f.each(), Lease: time.Duration(f.lease), Grace: math.MaxInt64, Logger: log,
@@ -115,9 +118,13 @@ func (f *workFlags) handle(w *waybill.Worker, crew *crew) {
 	if len(kinds) == 0 {
 		kinds = kindsFlag{waybill.AnyKind}
 	}
+	timeout := time.Duration(f.timeout)
+	if crew.timed {
+		timeout = 0
+	}
 	for _, kind := range kinds {
 		w.HandleFunc(kind, waybill.KindOptions{
-			MaxFailures: int(f.maxFailures.n), Timeout: time.Duration(f.timeout), Retry: crew.retry,
+			MaxFailures: int(f.maxFailures.n), Timeout: timeout, Retry: crew.retry,
 		}, crew.handle)
 	}
 }

@@ -18,6 +18,7 @@ type crew struct {
 	name   string // for the log
 	handle waybill.Handler
 	retry  waybill.RetryPolicy // nil = the worker's
+	timed  bool                // it ends attempts by --timeout itself
 	run    func(ctx context.Context, work func(context.Context) error) error
 	kill   func()       // ends all at once
 	unable func() error // says why no job can be done now, or nil
@@ -39,11 +40,11 @@ func (a *app) crew(cmd *cobra.Command, f *workFlags, log *slog.Logger, ending <-
 		}, nil
 	case f.pipe:
 		p := pipe.New(pipe.Options{
-			Argv: a.argv, Env: environment(a.env, &waybill.Attempt{}, time.Time{}), Stderr: a.stderr, Size: f.children(),
-			ReadyTimeout: time.Duration(f.ready), Snooze: time.Duration(f.snooze), Ending: ending, Log: log,
+			Argv: a.argv, Env: jobless(a.env), Stderr: a.stderr, Size: f.children(),
+			ReadyTimeout: time.Duration(f.ready), Timeout: time.Duration(f.timeout), Snooze: time.Duration(f.snooze), Ending: ending, Log: log,
 		})
 		return &crew{
-			name: strings.Join(a.argv, " "), handle: p.Handle, run: p.Run, kill: p.Kill, unable: p.Unable, close: nothing,
+			name: strings.Join(a.argv, " "), handle: p.Handle, timed: true, run: p.Run, kill: p.Kill, unable: p.Unable, close: nothing,
 		}, nil
 	}
 	c := &commands{

@@ -59,7 +59,8 @@ status, the job then counts as not done, unless it was to be cancelled. What it 
 request is ended at once.
 
 TERM or INT: claim no more, let jobs end within --grace, give back the others, exit with status 0.
-Again: kill all commands and exit with 1 at once; the leases bring their jobs back.
+Again: kill all commands and exit with 1 at once; the leases bring their jobs back. waybill worker stop does
+what a first TERM does, and is none: a TERM that follows it is the first.
 TSTP: claim no more, but go on until TERM or INT.
 
 HEALTH. With --health ADDR, GET /healthz there answers 200 and "ok", or 503 and why: while Redis is away, or

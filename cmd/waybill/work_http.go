@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -58,6 +59,9 @@ func (h *httpFlags) check(cmd *cobra.Command) error {
 // sparing is how --http tries again: as ever, but not before the receiver wants it.
 var sparing = webhook.AtLeast(waybill.Exponential(time.Second, time.Hour))
 
+// proxySchemes are those that are spoken; any other would be taken for http.
+var proxySchemes = []string{"http", "https", "socks5", "socks5h"}
+
 // sender makes what sends jobs, and what knows whether it can.
 func (a *app) sender(cmd *cobra.Command, f *workFlags, log *slog.Logger, ending <-chan struct{}) (*webhook.Sender, *process.Starts, error) {
 	h := &f.http
@@ -71,8 +75,9 @@ func (a *app) sender(cmd *cobra.Command, f *workFlags, log *slog.Logger, ending 
 	}
 	var proxy *url.URL
 	if h.proxy != "" {
-		if proxy, err = url.Parse(h.proxy); err != nil || proxy.Hostname() == "" {
-			return nil, nil, usage(cmd, "--http-proxy: want a URL such as http://proxy:3128")
+		proxy, err = url.Parse(h.proxy)
+		if err != nil || proxy.Hostname() == "" || !slices.Contains(proxySchemes, proxy.Scheme) {
+			return nil, nil, usage(cmd, "--http-proxy: want a URL such as http://proxy:3128, or with https, socks5 or socks5h")
 		}
 	}
 	to, err := webhook.ParseURL(h.url)

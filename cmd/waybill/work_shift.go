@@ -34,10 +34,12 @@ type shift struct {
 	log     *slog.Logger
 	grace   time.Duration
 	signals chan os.Signal
+	asked   chan struct{} // an operator elsewhere asks to stop: one place
 
 	stopClaims context.CancelFunc
 	quiet      bool             // claim no more, but stay
-	told       bool             // to end, by a signal
+	stopping   bool             // in the grace, or after it
+	told       bool             // to end, by a signal: the next one ends all at once
 	over       <-chan time.Time // the grace
 	enough     <-chan time.Time // our patience after it
 }
@@ -63,7 +65,7 @@ func (s *shift) work(ctx context.Context) error {
 	for {
 		select {
 		case err := <-ended:
-			if err != nil || s.told || !s.quiet {
+			if err != nil || s.stopping || !s.quiet {
 				return err
 			}
 			return s.stay(empty)
@@ -74,6 +76,8 @@ func (s *shift) work(ctx context.Context) error {
 			if err := s.signal(sig); err != nil {
 				return err
 			}
+		case <-s.asked:
+			s.stop(nil)
 		case <-s.over:
 			s.endJobs()
 		case <-s.enough:
@@ -89,8 +93,8 @@ func (s *shift) observe(e waybill.Event) {
 		s.rest()
 	case waybill.EventStopAsked:
 		select {
-		case s.signals <- syscall.SIGTERM:
-		default: // it ends already
+		case s.asked <- struct{}{}:
+		default: // it was before
 		}
 	default:
 	}
@@ -114,6 +118,8 @@ func (s *shift) stay(empty <-chan struct{}) error {
 		select {
 		case <-empty:
 			return nil
+		case <-s.asked:
+			return nil
 		case sig := <-s.signals:
 			if !slices.Contains(quietSignals, sig) {
 				return nil
@@ -124,9 +130,9 @@ func (s *shift) stay(empty <-chan struct{}) error {
 
 // signal does what a signal asks for. The error ends the program at once.
 func (s *shift) signal(sig os.Signal) error {
-	s.stopClaims()
 	switch {
 	case slices.Contains(quietSignals, sig):
+		s.stopClaims()
 		s.quiet = true
 		s.log.Info("quiet: no more claims", slog.String(keySignal, sig.String()))
 	case s.told:
@@ -136,10 +142,25 @@ func (s *shift) signal(sig os.Signal) error {
 		return errAtOnce
 	default:
 		s.told = true
-		s.over = time.After(s.grace)
-		s.log.Info("stopping: no more claims", slog.String(keySignal, sig.String()), slog.Duration(keyGrace, s.grace))
+		s.stop(sig)
 	}
 	return nil
+}
+
+// stop begins the grace, once: a signal after an operator's wish does not prolong it. sig nil: such a wish.
+func (s *shift) stop(sig os.Signal) {
+	by := "an operator"
+	if sig != nil {
+		by = sig.String()
+	}
+	if s.stopping {
+		s.log.Info("stopping already", slog.String(keySignal, by))
+		return
+	}
+	s.stopping = true
+	s.stopClaims()
+	s.over = time.After(s.grace)
+	s.log.Info("stopping: no more claims", slog.String(keySignal, by), slog.Duration(keyGrace, s.grace))
 }
 
 // endJobs ends the grace.

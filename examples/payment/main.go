@@ -59,22 +59,20 @@ func (g gateway) charge(ctx context.Context, job *waybill.Job[payment]) (receipt
 	return got, json.NewDecoder(res.Body).Decode(&got)
 }
 
-// meaning makes of the gateway's answer what is to become of the job.
+// meaning makes of the gateway's answer what is to become of the job. Only what no retry can mend kills it.
 func meaning(res *http.Response) error {
 	err := fmt.Errorf("the gateway answered %s", res.Status)
-	switch {
-	case res.StatusCode == http.StatusOK:
+	switch res.StatusCode {
+	case http.StatusOK:
 		return nil
-	case res.StatusCode == http.StatusTooManyRequests:
-		if seconds, bad := strconv.Atoi(res.Header.Get("Retry-After")); bad == nil {
+	case http.StatusBadRequest, http.StatusPaymentRequired, http.StatusUnprocessableEntity: // 402, declined; 422, the key belongs to another charge
+		return waybill.Dead(err)
+	case http.StatusTooManyRequests:
+		if seconds, bad := strconv.ParseUint(res.Header.Get("Retry-After"), 10, 16); bad == nil {
 			return waybill.RetryAfter(time.Duration(seconds)*time.Second, err)
 		}
-		return err
-	case res.StatusCode >= 500:
-		return err // tried again as the kind's policy says
-	default: // 402, declined; 422, the key belongs to another charge: no retry can mend it
-		return waybill.Dead(err)
 	}
+	return err // tried again as the kind's policy says; 409 among them: an earlier attempt's charge is still under way
 }
 
 func main() {

@@ -52,6 +52,10 @@ func TestMeaning(t *testing.T) {
 		{"and by the policy where they are told nothing", 429, "", waybill.AttemptRetry, -1},
 		{"a broken gateway is tried again", 502, "", waybill.AttemptRetry, -1},
 		{"a declined card is dead", 402, "", waybill.AttemptDead, 0},
+		{"a key of another charge is dead", 422, "", waybill.AttemptDead, 0},
+		{"a key whose charge is still under way is tried again", 409, "", waybill.AttemptRetry, -1},
+		{"a credential that is out of date is tried again", 401, "", waybill.AttemptRetry, -1},
+		{"a time that is none is the policy's", 429, "-7", waybill.AttemptRetry, -1},
 	} {
 		w := httptest.NewRecorder()
 		w.Header().Set("Retry-After", c.after)

@@ -31,6 +31,10 @@ var post = waybill.Define[event]("webhook.post", waybill.KindOptions{
 
 type sender struct{ secret []byte } // known to both sides
 
+// direct follows no redirect: that would ask another address by GET, and take its answer for the receiver's. Where
+// others name the URL, its dialer has to refuse private addresses too: waybill work --http does.
+var direct = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+
 // post is the handler.
 func (s sender) post(ctx context.Context, job *waybill.Job[event]) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, job.Args.URL, bytes.NewReader(job.Args.Body))
@@ -39,13 +43,13 @@ func (s sender) post(ctx context.Context, job *waybill.Job[event]) error {
 	}
 	r.Header.Set("Content-Type", "application/json")
 	s.sign(r.Header, job.IdempotencyKey(), job.Args.Body) // by the ID the receiver knows what came before
-	res, err := http.DefaultClient.Do(r)
+	res, err := direct.Do(r)
 	if err != nil {
 		return err
 	}
 	defer res.Body.Close()
 	err = fmt.Errorf("the receiver answered %s", res.Status)
-	seconds, bad := strconv.Atoi(res.Header.Get("Retry-After"))
+	seconds, bad := strconv.ParseUint(res.Header.Get("Retry-After"), 10, 16)
 	switch {
 	case res.StatusCode < 300:
 		return nil

@@ -4,24 +4,32 @@ import json
 import sys
 
 
-def handle(job):
+def read(job):
+    """Return what the job is to work on; an exception is the payload's fault, which no retry mends."""
+    return json.loads(job["payload"])["to"]
+
+
+def handle(job, to):
     """Do one job and return its result; an exception is a failure, and it is tried again."""
-    mail = json.loads(job["payload"])
     # Give the other side job["idempotency_key"]: a job may come twice.
-    return {"sent": mail["to"], "attempt": job["attempt"]}
+    return {"sent": to, "attempt": job["attempt"]}
 
 
-def tell(**message):
-    print(json.dumps(message), flush=True)
+def settle(job, outcome, **more):
+    print(json.dumps({"type": "settle", "token": job["token"], "outcome": outcome, **more}), flush=True)
 
 
-tell(type="ready")  # load what is slow to load before this
+print('{"type":"ready"}', flush=True)  # load what is slow to load before this
 for line in sys.stdin:
     job = json.loads(line)
     try:
-        result = handle(job)
-        tell(type="settle", token=job["token"], outcome="ack", result=result)
-    except (ValueError, KeyError) as e:  # no retry mends the payload
-        tell(type="settle", token=job["token"], outcome="dead", error=repr(e))
+        to = read(job)
     except Exception as e:
-        tell(type="settle", token=job["token"], outcome="retry", error=repr(e))
+        settle(job, "dead", error=repr(e))
+        continue
+    try:
+        result = handle(job, to)
+    except Exception as e:
+        settle(job, "retry", error=repr(e))
+    else:
+        settle(job, "ack", result=result)

@@ -1,27 +1,36 @@
 # A pipe worker: waybill work --queue mail --pipe ruby examples/workers/worker.rb
 require 'json'
 
-# Do one job and return its result; an exception is a failure, and it is tried again.
-def handle(job)
-  mail = JSON.parse(job['payload'])
-  # Give the other side job['idempotency_key']: a job may come twice.
-  { sent: mail.fetch('to'), attempt: job['attempt'] }
+# Return what the job is to work on; an exception is the payload's fault, which no retry mends.
+def read(job)
+  JSON.parse(job['payload']).fetch('to')
 end
 
-def tell(message)
-  puts JSON.generate(message)
+# Do one job and return its result; an exception is a failure, and it is tried again.
+def handle(job, to)
+  # Give the other side job['idempotency_key']: a job may come twice.
+  { sent: to, attempt: job['attempt'] }
+end
+
+def settle(job, outcome, **more)
+  puts JSON.generate({ type: 'settle', token: job['token'], outcome: outcome, **more })
 end
 
 $stdout.sync = true
-tell(type: 'ready') # load what is slow to load before this
+puts '{"type":"ready"}' # load what is slow to load before this
 $stdin.each_line do |line|
   job = JSON.parse(line)
   begin
-    result = handle(job)
-    tell(type: 'settle', token: job['token'], outcome: 'ack', result: result)
-  rescue JSON::ParserError, KeyError => e # no retry mends the payload
-    tell(type: 'settle', token: job['token'], outcome: 'dead', error: e.message)
+    to = read(job)
   rescue StandardError => e
-    tell(type: 'settle', token: job['token'], outcome: 'retry', error: e.message)
+    settle(job, 'dead', error: e.message)
+    next
+  end
+  begin
+    result = handle(job, to)
+  rescue StandardError => e
+    settle(job, 'retry', error: e.message)
+  else
+    settle(job, 'ack', result: result)
   end
 end

@@ -112,7 +112,7 @@ func (r *Runner) errorLine(a *Attempt, err error) string {
 	switch {
 	case errors.As(err, &p):
 		e.Type, e.Stack = "panic", string(p.stack[:min(len(p.stack), maxStack)])
-	case errors.Is(a.ctx.why(), ErrTimeout):
+	case errors.Is(a.ctx.why(), ErrTimeout), errors.Is(err, ErrTimeout): // by the policy, or by the handler's own clock
 		e.Type = "timeout"
 	}
 	return e.Line()

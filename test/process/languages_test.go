@@ -60,7 +60,8 @@ func TestExamples(t *testing.T) {
 			t.Parallel()
 			need(t, l.program)
 			s := newScene(t)
-			s.send("good", payload(`{"to":"ann@example.com"}`))
+			s.send("good", payload(`{"to": "ann@example.com"}`)) // as some languages space it
+			s.send("bytes", payload("\xff\xfe"))
 			s.send("bad", payload(`{"from":"ann@example.com"}`))
 			w := s.work(append([]string{"--until-empty"}, l.example...)...)
 			<-w.ended
@@ -68,8 +69,10 @@ func TestExamples(t *testing.T) {
 			if j := s.job("good"); j.State != waybill.StateCompleted || compact(j.Result) != `{"sent":"ann@example.com","attempt":1}` {
 				t.Errorf("the good one is %s, result %s", j.State, j.Result)
 			}
-			if j := s.job("bad"); j.State != waybill.StateDead || j.Attempt != 1 || j.Failures != 1 {
-				t.Errorf("the bad one is %s after %d attempts: %+v", j.State, j.Attempt, j.Errors)
+			for _, id := range []string{"bad", "bytes"} {
+				if j := s.job(id); j.State != waybill.StateDead || j.Attempt != 1 || j.Failures != 1 {
+					t.Errorf("%s is %s after %d attempts: %+v", id, j.State, j.Attempt, j.Errors)
+				}
 			}
 		})
 	}

@@ -21,7 +21,7 @@ type done struct {
 	settle *message // nil: it said nothing
 	told   error    // why it was told to end; nil where it was not, or not for the job
 	left   bool     // its process is gone
-	unread bool     // it can't have seen anything of the job
+	unread bool     // it has seen nothing of the job, as far as that can be told
 	exit   process.Exit
 }
 
@@ -34,18 +34,17 @@ func (c *child) do(ctx context.Context, ending <-chan struct{}, a *waybill.Attem
 	}
 	t := c.begin(a.ID, a.Token)
 	defer c.over()
-	var unread bool
+	var sent int
 	written := make(chan struct{})
 	go func() {
 		defer close(written)
-		n, err := c.proc.Write(line) // it may block until the child is gone
-		unread = err != nil && n == 0
+		sent, _ = c.proc.Write(line) // it may block until the child is gone
 	}()
 	d := c.hold(ctx, ending, t, a)
 	switch {
 	case d.left:
 		<-written
-		d.unread = unread && d.settle == nil
+		d.unread = d.settle == nil && d.exit.Unread >= sent
 	case !soon(written):
 		c.end(errUnread)
 	}
@@ -106,7 +105,7 @@ func (c *child) tell(ctx context.Context, a *waybill.Attempt, m message) {
 	defer cancel()
 	err := m.bad
 	if err == nil {
-		err = a.Progress(ctx, m.Percent, m.Note)
+		err = a.Progress(ctx, m.percent(), m.Note)
 	}
 	if err != nil {
 		c.log.Debug("a progress was not noted", slog.String(keyJob, a.ID), slog.Any(keyError, err))
@@ -123,8 +122,6 @@ func (d done) outcome(snooze time.Duration) ([]byte, error) {
 		return nil, fmt.Errorf("%w: %s", d.told, d.exit.Text())
 	case d.settle != nil:
 		return d.settle.outcome(snooze)
-	case d.unread:
-		return nil, release(errors.New("child ended before the job: " + d.exit.Text()))
 	case d.exit.Told != nil:
 		return nil, fmt.Errorf("child %w: %s", d.exit.Told, d.exit.Text())
 	}

@@ -96,12 +96,12 @@ func timeText(t time.Time) *string {
 type message struct {
 	Type    string          `json:"type"`
 	Token   string          `json:"token"`
-	Percent int             `json:"percent"`
+	Percent float64         `json:"percent"` // languages give fractions where they divide
 	Note    string          `json:"note"`
 	Outcome string          `json:"outcome"`
 	Result  json.RawMessage `json:"result"`
 	Error   string          `json:"error"`
-	DelayMS *int64          `json:"delay_ms"`
+	DelayMS *float64        `json:"delay_ms"`
 
 	bad error // what is wrong with it
 }
@@ -109,12 +109,16 @@ type message struct {
 // parse reads a line. False: it is no message, so a log. token is that of the job that runs, "" = none: a settle that
 // holds it and is no JSON (NaN is none) was meant for us, and the job would wait for it for ever.
 func parse(line []byte, token string) (message, bool) {
-	line = bytes.TrimSpace(line)
+	line = bytes.TrimSpace(bytes.TrimPrefix(line, []byte("\ufeff"))) // .NET begins its first line with that mark
 	var m message
-	if !bytes.HasPrefix(line, []byte("{")) {
-		return m, false
+	behind := !bytes.HasPrefix(line, []byte("{"))
+	if behind {
+		line = tailWith(line, token)
 	}
 	err := json.Unmarshal(line, &m)
+	if behind && err != nil {
+		return m, false
+	}
 	var field *json.UnmarshalTypeError
 	switch {
 	case err == nil:
@@ -131,6 +135,23 @@ func parse(line []byte, token string) (message, bool) {
 	}
 	return m, false
 }
+
+// tailWith is the object at the end of a line that begins with other text, written without the end of a line: a settle
+// that is taken for a log would be waited for in vain. nil: there is none with the token.
+func tailWith(line []byte, token string) []byte {
+	at := bytes.Index(line, []byte(token))
+	if token == "" || at < 0 {
+		return nil
+	}
+	begin := bytes.LastIndexByte(line[:at], '{')
+	if begin < 0 {
+		return nil
+	}
+	return line[begin:]
+}
+
+// percent is that of a progress, without a fraction. What is out of bounds stays so.
+func (m message) percent() int { return int(min(max(m.Percent, -1), 101)) }
 
 // result is what was given as it is spelled; nil = none.
 func (m message) result() []byte {

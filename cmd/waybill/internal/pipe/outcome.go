@@ -58,8 +58,8 @@ func (m message) delay(otherwise time.Duration) (time.Duration, error) {
 	if m.DelayMS == nil {
 		return otherwise, nil
 	}
-	if ms := *m.DelayMS; ms < 0 || ms > record.MaxDelay.Milliseconds() {
-		return 0, fmt.Errorf("settle: delay_ms is %d: from 0 to %d", ms, record.MaxDelay.Milliseconds())
+	if ms := *m.DelayMS; ms < 0 || ms > float64(record.MaxDelay.Milliseconds()) {
+		return 0, fmt.Errorf("settle: delay_ms is %.0f: from 0 to %d", ms, record.MaxDelay.Milliseconds())
 	}
-	return time.Duration(*m.DelayMS) * time.Millisecond, nil
+	return time.Duration(*m.DelayMS * float64(time.Millisecond)), nil
 }

@@ -25,12 +25,13 @@ const (
 
 var errNoChild = errors.New("no child is ready")
 
-// Options of a Pool. All are required.
+// Options of a Pool. All are required but Timeout.
 type Options struct {
 	Argv, Env    []string
 	Stderr       io.Writer       // gets the children's stderr, and lines of their stdout that are no messages
 	Size         int             // children
 	ReadyTimeout time.Duration   // from the start of a child until it says that it is ready
+	Timeout      time.Duration   // of an attempt, from when a child has it, so that the start of a child is not its time; 0 = none
 	Snooze       time.Duration   // where a child does not say how long
 	Ending       <-chan struct{} // closed when children are to end at once, their jobs undone
 	Log          *slog.Logger
@@ -85,23 +86,39 @@ func (p *Pool) Unable() error {
 	return errors.Join(errNoChild, p.starts.Why())
 }
 
-// Handle has a child do a job. A job for which none is ready is given back.
+// Handle has a child do a job. One for which none is ready is given back. A child that ended before it read the job
+// leaves it to the next one.
 func (p *Pool) Handle(ctx context.Context, a *waybill.Attempt) ([]byte, error) {
-	c, err := p.take(ctx)
-	if err != nil {
-		return nil, release(err)
+	enough := time.NewTimer(childWait)
+	defer enough.Stop()
+	for {
+		c, err := p.take(ctx, enough.C)
+		if err != nil {
+			return nil, release(err)
+		}
+		d, err := p.do(ctx, c, a)
+		switch {
+		case err != nil:
+			return nil, err
+		case d.told != nil || !d.unread:
+			return d.outcome(p.o.Snooze)
+		}
+	}
+}
+
+// do lends a child to a job, with the time of an attempt.
+func (p *Pool) do(ctx context.Context, c *child, a *waybill.Attempt) (done, error) {
+	if p.o.Timeout > 0 {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeoutCause(ctx, p.o.Timeout, waybill.ErrTimeout)
+		defer stop()
 	}
 	d, err := c.do(ctx, p.o.Ending, a)
 	c.back <- err == nil && !d.unread
-	if err != nil {
-		return nil, err
-	}
-	return d.outcome(p.o.Snooze)
+	return d, err
 }
 
-func (p *Pool) take(ctx context.Context) (*child, error) {
-	enough := time.NewTimer(childWait)
-	defer enough.Stop()
+func (p *Pool) take(ctx context.Context, enough <-chan time.Time) (*child, error) {
 	select {
 	case c := <-p.offers:
 		return c, nil
@@ -109,7 +126,7 @@ func (p *Pool) take(ctx context.Context) (*child, error) {
 		return nil, context.Cause(ctx)
 	case <-p.o.Ending:
 		return nil, waybill.ErrShutdown
-	case <-enough.C:
+	case <-enough:
 		return nil, errNoChild
 	}
 }

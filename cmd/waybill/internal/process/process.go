@@ -35,6 +35,7 @@ type Exit struct {
 	State  *os.ProcessState
 	Told   error  // why it was told to stop; nil where it ended by itself
 	Stderr string // its end
+	Unread int    // bytes of its stdin that it left unread; 0 also where that can't be told
 }
 
 // Text tells the end of a process: its status, and the end of what it wrote to stderr.
@@ -95,7 +96,7 @@ func (r *running) run(ctx context.Context, ending <-chan struct{}) (Exit, bool) 
 	why := <-told
 	g.kill() // what is left of it
 	r.streams.finish()
-	return Exit{r.cmd.ProcessState, why, r.errs.String()}, true
+	return Exit{r.cmd.ProcessState, why, r.errs.String(), r.streams.unread}, true
 }
 
 // watch ends the process group when there is a reason to, and returns the reason; nil where the

@@ -14,6 +14,7 @@ type streams struct {
 	feed         *os.File // of stdin
 	ours, theirs []*os.File
 	copies       sync.WaitGroup
+	unread       int // bytes of stdin that were not read, once it is finished
 }
 
 // serving is who serves our ends, each in a goroutine of its own. stdin nil: nobody yet.
@@ -68,6 +69,9 @@ func (s *streams) finish() {
 		_ = f.SetDeadline(time.Now().Add(lastRead))
 	}
 	s.copies.Wait()
+	if s.feed != nil {
+		s.unread = unread(s.feed)
+	}
 	for _, f := range s.ours {
 		_ = f.Close()
 	}

@@ -61,6 +61,9 @@ func describe(r *http.Response) string {
 	if to := r.Header.Get("Location"); to != "" && r.StatusCode >= 300 && r.StatusCode < 400 {
 		text += ", not followed, to " + printable(to[:min(len(to), shownBody)])
 	}
+	if r.StatusCode < 200 {
+		return text // what follows is another protocol, and the end of a context does not end the wait for it
+	}
 	body, _ := io.ReadAll(io.LimitReader(r.Body, shownBody)) // what came is shown
 	if shown := strings.TrimSpace(printable(string(body))); shown != "" {
 		text += ": " + shown
@@ -81,7 +84,7 @@ func printable(s string) string {
 // retryAfter reads the header of that name, seconds or a date, and bounds it. False: there is none that can be read.
 func retryAfter(text string, now time.Time) (time.Duration, bool) {
 	d := time.Duration(0)
-	if n, err := strconv.ParseUint(text, 10, 31); err == nil {
+	if n, err := strconv.ParseUint(text, 10, 31); err == nil || errors.Is(err, strconv.ErrRange) { // that is very long
 		d = time.Duration(n) * time.Second
 	} else if at, err := http.ParseTime(text); err == nil {
 		d = at.Sub(now)
