@@ -3,7 +3,6 @@ package waybill
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -14,7 +13,7 @@ import (
 
 // changeStep is how many jobs one step of a bulk change looks at. A call takes about a millisecond then, and whatever
 // else Redis does waits no longer.
-const changeStep = 100
+const changeStep = 50
 
 // maxRate bounds BulkOptions.Rate.
 const maxRate = 1e6
@@ -22,12 +21,12 @@ const maxRate = 1e6
 // BulkOptions of a change of many jobs. The zero value changes all that the filter takes, as fast as is good for others.
 type BulkOptions struct {
 	DryRun bool // count what the filter takes, and change nothing
-	// Rate is how many jobs a second are changed at most, to 1,000,000; 0 = no bound but courtesy: after each step as
-	// much time is left to others as it took.
+	// Rate is how many jobs a second are changed at most, to 1,000,000; 0 = no bound but courtesy: after each step twice
+	// as much time is left to others as it took.
 	Rate float64
 	// To is the queue that RequeueAll moves the jobs to, under their IDs; "" = their own.
 	To string
-	// Progress is told how far it is after each step of at most 100 jobs, on the caller's goroutine; nil = nobody.
+	// Progress is told how far it is after each step of at most 50 jobs, on the caller's goroutine; nil = nobody.
 	Progress func(BulkResult)
 }
 
@@ -157,7 +156,7 @@ const walkSlack = 10 * changeStep
 
 // walk changes what the filter takes of a state. Jobs may come faster than they are looked at: it ends all the same.
 func (c *change) walk(ctx context.Context, s store.State, begin QueueStats) error {
-	most := c.result.Looked + 2*begin.of(State(s)) + walkSlack
+	most := c.result.Looked + 2*begin.In(State(s)) + walkSlack
 	for cursor, more := "", true; more; {
 		c.pace.begin()
 		page, err := c.q.q.List(ctx, s, cursor, changeStep, false)
@@ -232,7 +231,7 @@ func (c *change) part(ctx context.Context, jobs []JobInfo) error {
 	for i, word := range said {
 		err := c.q.changeError(ids[i], word)
 		if errors.Is(err, ErrFull) {
-			return fmt.Errorf("queue %s: %w", c.q.q.Name(), ErrFull)
+			return c.q.full(ctx)
 		}
 		c.count(err)
 	}

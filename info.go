@@ -139,6 +139,8 @@ type jobJSON struct {
 	Errors          []errorJSON       `json:"errors"`
 	Version         *int              `json:"version"`
 	BornAt          *string           `json:"born_at"`
+	// MaxFailuresGiven is false where the job itself names none: MaxFailures is then the default, and the worker's counts.
+	MaxFailuresGiven *bool `json:"max_failures_given"`
 }
 
 type progressJSON struct {
@@ -162,7 +164,8 @@ func (o *jobJSON) fill(j JobInfo) {
 	o.Priority, o.LIFO, o.ResultDropped, o.CancelRequested = &j.Priority, &j.LIFO, &j.ResultDropped, &j.CancelRequested
 	retention := j.Retention.Milliseconds()
 	o.RetentionMS = &retention
-	if j.MaxFailures == 0 {
+	given := j.MaxFailures != 0
+	if o.MaxFailuresGiven = &given; !given {
 		j.MaxFailures = DefaultMaxFailures
 	}
 	o.MaxFailures, o.Version, o.BornAt = &j.MaxFailures, &j.Version, utc(j.BornAt)

@@ -41,7 +41,7 @@ func TestJobInfo_JSON(t *testing.T) {
 			"lifo": false, "result_dropped": false, "cancel_requested": false, "retention_ms": 1000.0,
 			"headers": map[string]any{}, "enqueued_at": "2026-01-02T02:04:05.678Z", "due_at": nil,
 			"progress":   map[string]any{"percent": 40.0, "note": "half", "at": "2026-01-02T02:04:05.678Z"},
-			"started_at": nil, "finished_at": nil, "lease_ends_at": nil, "version": 0.0, "born_at": nil,
+			"started_at": nil, "finished_at": nil, "lease_ends_at": nil, "version": 0.0, "born_at": nil, "max_failures_given": false,
 			"errors": []any{map[string]any{
 				"attempt": 1.0, "at": "2026-01-02T02:04:05.678Z", "type": "failure", "message": "boom", "worker": "w", "stack": nil,
 			}},
@@ -58,7 +58,7 @@ func TestJobInfo_JSON(t *testing.T) {
 				t.Errorf("%s is %v", field, v)
 			}
 		}
-		if len(got) != 32 {
+		if len(got) != 33 {
 			t.Errorf("%d fields", len(got))
 		}
 	})

@@ -25,7 +25,7 @@ func (q *Queue) Purge(ctx context.Context, s State, o BulkOptions) (BulkResult, 
 	if err != nil {
 		return BulkResult{}, err
 	}
-	c.result.Looked = stats.of(s)
+	c.result.Looked = stats.In(s)
 	c.result.Matched = c.result.Looked
 	if o.DryRun {
 		return c.result, nil
@@ -53,12 +53,4 @@ func (c *change) purge(ctx context.Context, s store.State) (BulkResult, error) {
 		}
 	}
 	return c.result, nil
-}
-
-// of is the number of jobs in a state.
-func (s QueueStats) of(state State) int64 {
-	return map[State]int64{
-		StateReady: s.Ready, StateScheduled: s.Scheduled, StateRetry: s.Retry, StateParked: s.Parked, StateSpilled: s.Spilled,
-		StateDead: s.Dead, StateActive: s.Active, State(store.EndedState): s.Kept,
-	}[state]
 }

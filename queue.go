@@ -93,7 +93,11 @@ func (q *Queue) Pause(ctx context.Context, by string) error {
 	if q.err != nil {
 		return q.err
 	}
-	return q.q.Pause(ctx, by)
+	if err := q.q.Pause(ctx, by); err != nil {
+		return err
+	}
+	_ = q.q.Register(ctx) // for a list that people read
+	return nil
 }
 
 // Resume lets delivery go on.
@@ -112,18 +116,18 @@ func (q *Queue) Cancel(ctx context.Context, id, reason string) error {
 	if err := record.CheckLine("reason", reason); err != nil {
 		return err
 	}
-	return q.one(id, func() ([]store.Change, error) { return q.q.Cancel(ctx, reason, id) })
+	return q.one(ctx, id, func() ([]store.Change, error) { return q.q.Cancel(ctx, reason, id) })
 }
 
 // Requeue makes a dead job ready again: an admission, so capacity applies. Failures and crashes count
 // from zero; attempts and errors stay. Errors: as Cancel, and ErrFull.
 func (q *Queue) Requeue(ctx context.Context, id string) error {
-	return q.one(id, func() ([]store.Change, error) { return q.q.Requeue(ctx, id) })
+	return q.one(ctx, id, func() ([]store.Change, error) { return q.q.Requeue(ctx, id) })
 }
 
 // Promote makes a scheduled or retrying job ready now. Errors: as Cancel.
 func (q *Queue) Promote(ctx context.Context, id string) error {
-	return q.one(id, func() ([]store.Change, error) { return q.q.Promote(ctx, id) })
+	return q.one(ctx, id, func() ([]store.Change, error) { return q.q.Promote(ctx, id) })
 }
 
 // DeleteOptions of Delete. The zero value refuses an active job, and remembers the deleted one
@@ -136,10 +140,10 @@ type DeleteOptions struct {
 // Delete removes a job and all that belongs to it. Errors: as Cancel; ErrState where it is active
 // and Force is not set.
 func (q *Queue) Delete(ctx context.Context, id string, o DeleteOptions) error {
-	return q.one(id, func() ([]store.Change, error) { return q.q.Delete(ctx, store.DeleteOptions(o), id) })
+	return q.one(ctx, id, func() ([]store.Change, error) { return q.q.Delete(ctx, store.DeleteOptions(o), id) })
 }
 
-func (q *Queue) one(id string, do func() ([]store.Change, error)) error {
+func (q *Queue) one(ctx context.Context, id string, do func() ([]store.Change, error)) error {
 	if q.err != nil {
 		return q.err
 	}
@@ -147,7 +151,19 @@ func (q *Queue) one(id string, do func() ([]store.Change, error)) error {
 	if err != nil {
 		return err
 	}
+	if said[0] == store.FullNow {
+		return fmt.Errorf("job %s: %w", id, q.full(ctx))
+	}
 	return q.changeError(id, said[0])
+}
+
+// full says how full the queue is that refused a job.
+func (q *Queue) full(ctx context.Context) error {
+	s, err := q.Stats(ctx)
+	if err != nil {
+		return fmt.Errorf("queue %s: %w", q.q.Name(), ErrFull)
+	}
+	return &FullError{q.q.Name(), s.Live(), s.Capacity}
 }
 
 // changeError says why a change was refused; nil where it was made.

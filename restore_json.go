@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// UnmarshalJSON reads what MarshalJSON gives. max_failures of a job that said none is read as the default's number.
+// UnmarshalJSON reads what MarshalJSON gives.
 func (j *JobInfo) UnmarshalJSON(b []byte) error {
 	var o jobJSON
 	if err := json.Unmarshal(b, &o); err != nil {
@@ -37,6 +37,9 @@ func (o *jobJSON) into(j *JobInfo) error {
 	}
 	j.Attempt, j.Failures, j.Crashes, j.Snoozes = or(o.Attempt), or(o.Failures), or(o.Crashes), or(o.Snoozes)
 	j.Priority, j.LIFO, j.MaxFailures, j.Version = or(o.Priority), or(o.LIFO), or(o.MaxFailures), or(o.Version)
+	if o.MaxFailuresGiven != nil && !*o.MaxFailuresGiven {
+		j.MaxFailures = 0
+	}
 	j.ResultDropped, j.CancelRequested = or(o.ResultDropped), or(o.CancelRequested)
 	j.Retention = time.Duration(or(o.RetentionMS)) * time.Millisecond
 	j.Token, j.Worker, j.Reason, j.Headers = or(o.Token), or(o.Worker), or(o.Reason), o.Headers

@@ -81,7 +81,7 @@ func TestQueue_Restore(t *testing.T) {
 			if was.State == waybill.StateActive {
 				want.State = waybill.StateReady
 			}
-			same := cmpopts.IgnoreFields(waybill.JobInfo{}, "At", "Token", "Worker", "StartedAt", "LeaseEndsAt", "DueAt", "MaxFailures", "Headers")
+			same := cmpopts.IgnoreFields(waybill.JobInfo{}, "At", "Token", "Worker", "StartedAt", "LeaseEndsAt", "DueAt", "Headers")
 			if d := cmp.Diff(want, is, same, cmpopts.EquateEmpty(), cmpopts.EquateApproxTime(time.Millisecond)); d != "" {
 				t.Errorf("%s (-before +after):\n%s", was.ID, d)
 			}

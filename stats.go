@@ -45,6 +45,16 @@ type QueueStats struct {
 // Live is the number of jobs that have not ended.
 func (s QueueStats) Live() int64 { return store.Stats(s).Live() }
 
+// In is the number of jobs in a state. Of completed and cancelled ones, as far as they are kept, only the sum is known: it
+// is given for each of the two.
+func (s QueueStats) In(state State) int64 {
+	return map[State]int64{
+		StateReady: s.Ready, StateScheduled: s.Scheduled, StateRetry: s.Retry, StateParked: s.Parked, StateSpilled: s.Spilled,
+		StateActive: s.Active, StateDead: s.Dead, StateCompleted: s.Kept, StateCancelled: s.Kept,
+		State(store.EndedState): s.Kept,
+	}[state]
+}
+
 // MarshalJSON gives the object that command line and HTTP API print.
 func (s QueueStats) MarshalJSON() ([]byte, error) {
 	o := statsJSON{

@@ -50,6 +50,9 @@ func (a *app) bulk(ctx context.Context, b bulk) error {
 			r, err = b.do(waybill.BulkOptions{DryRun: true, Progress: p.looked})
 			p.clear()
 		}
+		if room := stats.Capacity - stats.Live(); b.name == "requeue" && b.into == "" && stats.Capacity != waybill.Unlimited && room < r.Matched {
+			a.say("queue %s has room for %s: its capacity is %d", b.queue, grouped(max(0, room), "job"), stats.Capacity)
+		}
 		if err != nil || b.flags.dryRun {
 			return a.bulkDone(ctx, b, r, err)
 		}
@@ -71,24 +74,11 @@ func (a *app) bulk(ctx context.Context, b bulk) error {
 func countIn(s waybill.QueueStats, states []waybill.State) (n int64, exact bool) {
 	ended := 0
 	for _, state := range states {
-		switch state {
-		case waybill.StateReady:
-			n += s.Ready
-		case waybill.StateScheduled:
-			n += s.Scheduled
-		case waybill.StateRetry:
-			n += s.Retry
-		case waybill.StateParked:
-			n += s.Parked
-		case waybill.StateSpilled:
-			n += s.Spilled
-		case waybill.StateActive:
-			n += s.Active
-		case waybill.StateDead:
-			n += s.Dead
-		default:
+		if state == waybill.StateCompleted || state == waybill.StateCancelled {
 			ended++
+			continue
 		}
+		n += s.In(state)
 	}
 	if ended > 0 {
 		n += s.Kept

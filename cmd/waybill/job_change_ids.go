@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/waybillhq/waybill"
 )
@@ -28,6 +30,9 @@ func (a *app) changeEach(ctx context.Context, q *waybill.Queue, c change, ids []
 	t := newTally()
 	for i, id := range ids {
 		err := c.one(ctx, q, c.changeFlags, id)
+		if errors.Is(err, waybill.ErrState) {
+			err = c.explain(ctx, q, id, err)
+		}
 		t.raise(err)
 		o := changed{ID: id, Queue: c.queue}
 		if failed := a.printChanged(o, c.outcome(ctx, q, id, err), err); failed != nil {
@@ -39,6 +44,27 @@ func (a *app) changeEach(ctx context.Context, q *waybill.Queue, c change, ids []
 		}
 	}
 	return t.err()
+}
+
+// explain says which state forbade it.
+func (c change) explain(ctx context.Context, q *waybill.Queue, id string, refused error) error {
+	j, err := q.Get(ctx, id)
+	if err != nil || slices.Contains(c.applies, j.State) { // it is another one by now
+		return refused
+	}
+	return fmt.Errorf("%w: it is %s, and %s is for jobs that are %s", refused, j.State, c.name, alternatives(c.applies))
+}
+
+// alternatives names states: "dead", "scheduled or retry".
+func alternatives(states []waybill.State) string {
+	words := make([]string, len(states))
+	for i, s := range states {
+		words[i] = string(s)
+	}
+	if last := len(words) - 1; last > 0 {
+		return strings.Join(words[:last], ", ") + " or " + words[last]
+	}
+	return words[0]
 }
 
 // outcome tells what was done. A cancel of a job that runs is only asked for: it may have completed since. One that was

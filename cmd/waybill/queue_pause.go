@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -26,10 +27,7 @@ what runs goes on, and due jobs become ready.`,
 				return err
 			}
 			return a.onQueue(cmd, args[0], func(ctx context.Context, q *waybill.Queue) error {
-				s, err := q.Stats(ctx)
-				if err != nil {
-					return err
-				}
+				s, _ := q.Stats(ctx) // who paused it before is told where it is known
 				if err := q.Pause(ctx, by); err != nil {
 					return err
 				}
@@ -74,10 +72,20 @@ func (a *app) onQueue(cmd *cobra.Command, queue string, do func(context.Context,
 		return err
 	}
 	defer c.Close()
-	if known, err := c.Queues(ctx); err == nil && !slices.Contains(known, queue) {
-		a.say("queue %s: nobody has written to it yet", queue) // its name may be mistyped
-	}
+	a.doubt(ctx, c, queue)
 	return do(ctx, c.Queue(queue))
+}
+
+// doubtTime bounds the look whether a queue is there.
+const doubtTime = 500 * time.Millisecond
+
+// doubt says that nobody has written to a queue yet: its name may be mistyped.
+func (a *app) doubt(ctx context.Context, c connection, queue string) {
+	ctx, cancel := context.WithTimeout(ctx, doubtTime)
+	defer cancel()
+	if known, err := c.Queues(ctx); err == nil && !slices.Contains(known, queue) {
+		a.say("queue %s: nobody has written to it yet", queue)
+	}
 }
 
 // pausedObject is the object of a queue that was paused or resumed.

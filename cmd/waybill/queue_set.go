@@ -55,13 +55,17 @@ func (f *settingsFlags) settings() waybill.QueueSettings {
 }
 
 func (a *app) queueSet(ctx context.Context, q *waybill.Queue, name string, s waybill.QueueSettings) error {
-	if s != (waybill.QueueSettings{}) {
+	changes := s != (waybill.QueueSettings{})
+	if changes {
 		if err := q.Set(ctx, s); err != nil {
 			return err
 		}
 	}
 	s, err := q.Settings(ctx)
-	if err != nil {
+	switch {
+	case err != nil && changes:
+		return fmt.Errorf("the settings were changed, but can't be read back: %w", err)
+	case err != nil:
 		return err
 	}
 	if a.json {

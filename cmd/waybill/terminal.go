@@ -51,7 +51,7 @@ func width(stream any) int {
 	if !ok || !isTerminal(f) {
 		return 0
 	}
-	return terminalWidth(f)
+	return columns(f)
 }
 
 // fitted is a text cut to so many characters; 0 = uncut.

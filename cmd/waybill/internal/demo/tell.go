@@ -14,7 +14,7 @@ func (r *run) tell() {
 	r.step("Deliveries", "The queue counts %d = %d finished + %d failures + %d taken back as leases ran out%s.",
 		s.Deliveries, s.Completed, s.Failures, s.Crashes, rest(s.Snoozes+s.Released+s.Active))
 	sum := a.sum()
-	r.step("Failures", "Outside, %d calls went wrong: %d met somebody busy, %d were declined, %d got no answer. Of %d the worker lived to tell the queue.",
+	r.step("Failures", "Outside, %d calls went wrong: %d met somebody busy, %d were declined (dead), %d got no answer, or it was not heard by a worker that was killed. Of %d the worker lived to tell the queue.",
 		sum.wrong(), sum.Busy, sum.Refused, sum.Unheard, s.Failures)
 	for _, k := range a.Kinds {
 		r.kind(k)

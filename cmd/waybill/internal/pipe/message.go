@@ -56,6 +56,7 @@ type job struct {
 	Errors          []struct{}        `json:"errors"`
 	Version         int               `json:"version"`
 	BornAt          *string           `json:"born_at"`
+	MostGiven       *bool             `json:"max_failures_given"`
 	IdempotencyKey  string            `json:"idempotency_key"`
 	DeadlineAt      *string           `json:"deadline_at"`
 }
