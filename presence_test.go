@@ -164,7 +164,7 @@ func TestS10_evictingRedis(t *testing.T) {
 				t.Errorf("warnings %q: want %q", got, word)
 			}
 			log := &lines{}
-			w := newWorker(t, c, waybill.WorkerOptions{Logger: slog.New(slog.NewTextHandler(log, nil))})
+			w := newWorker(t, c, waybill.WorkerOptions{Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 			waybill.Define[int]("k", waybill.KindOptions{}).Handle(w, func(context.Context, *waybill.Job[int]) error { return nil })
 			stop := start(t, w)
 			until(t, "the log tells of the server", func() bool { return log.has("durability=") })

@@ -109,7 +109,7 @@ func (w *Worker) tellServer(s ServerInfo, first bool) {
 		w.log.Warn("redis can lose jobs", slog.String(keyWhy, text))
 	}
 	if first {
-		w.log.Info("redis", slog.String(keyVersion, s.Name+" "+s.Version), slog.String(keyDurability, s.Durability()))
+		w.log.Debug("redis", slog.String(keyVersion, s.Name+" "+s.Version), slog.String(keyDurability, s.Durability()))
 	}
 }
 
