@@ -13,7 +13,7 @@ import (
 
 // changeStep is how many jobs one step of a bulk change looks at. A call takes about a millisecond then, and whatever
 // else Redis does waits no longer.
-const changeStep = 50
+const changeStep = 25
 
 // maxRate bounds BulkOptions.Rate.
 const maxRate = 1e6
@@ -26,7 +26,7 @@ type BulkOptions struct {
 	Rate float64
 	// To is the queue that RequeueAll moves the jobs to, under their IDs; "" = their own.
 	To string
-	// Progress is told how far it is after each step of at most 50 jobs, on the caller's goroutine; nil = nobody.
+	// Progress is told how far it is after each step of at most 25 jobs, on the caller's goroutine; nil = nobody.
 	Progress func(BulkResult)
 }
 

@@ -40,7 +40,7 @@ const manyHelp = `
 
 Jobs are named by their IDs, or taken by --state, --kind, --error-contains and --older-than: all that is
 given must hold. For many jobs their number is told first, and you are asked; without a terminal give
---yes. --dry-run only counts. It goes in steps of at most 50 jobs and leaves time to others; Ctrl-C
+--yes. --dry-run only counts. It goes in steps of at most 25 jobs and leaves time to others; Ctrl-C
 stops between two of them, and the same command goes on where it stopped.`
 
 func (a *app) changeCommand(v verb) *cobra.Command {
