@@ -33,14 +33,15 @@ var floors = map[string]floor{
 	"internal/outside":  stores,
 	"internal/store":    stores,
 
-	"internal/await":  machines,
-	"internal/batch":  machines,
-	"internal/doctor": machines,
-	"internal/keeper": machines,
-	"internal/runner": machines,
-	"outbox":          machines,
-	"receipt":         machines,
-	"topic":           machines,
+	"internal/await":    machines,
+	"internal/batch":    machines,
+	"internal/database": machines,
+	"internal/doctor":   machines,
+	"internal/keeper":   machines,
+	"internal/runner":   machines,
+	"outbox":            machines,
+	"receipt":           machines,
+	"topic":             machines,
 
 	".":           door,
 	"waybilltest": door,
@@ -56,6 +57,7 @@ var floors = map[string]floor{
 	"internal/house":       testsOnly,
 	"internal/store/model": testsOnly,
 	"internal/redistest":   testsOnly,
+	"internal/sqltest":     testsOnly,
 }
 
 // betweenMachines lists the only arrows allowed from one machine to another.
