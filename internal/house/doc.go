@@ -2,7 +2,7 @@
 // import downwards only.
 //
 //	street    cmd, test, examples, bench  programs and suites
-//	faces     web                         what people look at
+//	faces     receipt, web                what stands beside the door
 //	door      waybill, waybilltest        what users import
 //	machines  batch, runner, keeper ...   each does one thing, none knows another
 //	stores    store, dialect, devredis    talk to Redis and to databases

@@ -40,13 +40,14 @@ var floors = map[string]floor{
 	"internal/keeper":   machines,
 	"internal/runner":   machines,
 	"outbox":            machines,
-	"receipt":           machines,
 	"topic":             machines,
 
 	".":           door,
 	"waybilltest": door,
 
-	"web": faces,
+	"receipt":            faces,
+	"receipt/pgxreceipt": faces,
+	"web":                faces,
 
 	"bench":     street,
 	"bench/":    street,

@@ -1,0 +1,165 @@
+package dialect
+
+import (
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"io"
+	"net"
+	"reflect"
+	"strings"
+	"syscall"
+)
+
+// Fault is what an error of a database says about the transaction it came in.
+type Fault int
+
+// The faults. After every one but Other the whole transaction may be run again.
+const (
+	Other   Fault = iota // the statement is wrong, or it is no error of the database
+	Again                // serialization failure or deadlock: the transaction lost against another one
+	Blocked              // it waited for a lock, in vain
+	Lost                 // the connection is gone, or the server does not take one; a commit may have happened
+	Missing              // there is no such table
+)
+
+func (f Fault) String() string {
+	return [...]string{"other", "again", "blocked", "lost", "missing"}[f]
+}
+
+// ErrAgain is an error that says Again in every dialect.
+var ErrAgain = errors.New("run the transaction again")
+
+// ForeignError is what a user's function inside a transaction returned. Of it only what a database's driver said counts: a
+// network error there may be of any other system.
+type ForeignError struct{ Err error }
+
+func (e *ForeignError) Error() string { return e.Err.Error() }
+
+// Unwrap gives the user's error.
+func (e *ForeignError) Unwrap() error { return e.Err }
+
+// Fault classifies an error of the database's driver: pgx or lib/pq, go-sql-driver, modernc.org/sqlite or mattn's.
+func (d Dialect) Fault(err error) Fault {
+	if err == nil {
+		return Other
+	}
+	if errors.Is(err, ErrAgain) {
+		return Again
+	}
+	var f Fault
+	switch d {
+	case PostgreSQL:
+		f = postgresFault(err)
+	case MariaDB, MySQL:
+		f = mariaFault(err)
+	case SQLite:
+		f = sqliteFault(err)
+	}
+	var foreign *ForeignError
+	if f == Other && (bad(err) || !errors.As(err, &foreign) && lost(err)) {
+		return Lost
+	}
+	return f
+}
+
+// postgresFault reads the SQLSTATE. Codes: PostgreSQL's documentation, appendix A.
+func postgresFault(err error) Fault {
+	var e interface{ SQLState() string }
+	if !errors.As(err, &e) {
+		return Other
+	}
+	switch code := e.SQLState(); code {
+	case "40001", "40P01":
+		return Again
+	case "55P03":
+		return Blocked
+	case "42P01":
+		return Missing
+	case "25P03", "53300", "57P01", "57P02", "57P03", "57P05": // ended while idle, too many connections, shut down
+		return Lost
+	default:
+		if strings.HasPrefix(code, "08") {
+			return Lost
+		}
+	}
+	return Other
+}
+
+// mariaFault reads the error number. Numbers: MariaDB's and MySQL's lists of error codes.
+func mariaFault(err error) Fault {
+	number, ok := field(err, "Number")
+	if !ok {
+		return Other
+	}
+	switch number {
+	case 1213, 1020:
+		return Again
+	case 1205:
+		return Blocked
+	case 1146:
+		return Missing
+	case 1040, 1053, 1317, 1927, 2006, 2013, 4031: // too many connections, shut down, killed, gone, idle for too long
+		return Lost
+	}
+	return Other
+}
+
+// sqliteFault reads the result code. Codes: SQLite's "Result and Error Codes".
+func sqliteFault(err error) Fault {
+	var code int64
+	var e interface{ Code() int } // modernc
+	if errors.As(err, &e) {
+		code = int64(e.Code())
+	} else if c, ok := field(err, "ExtendedCode"); ok { // mattn
+		if code = c; code == 0 {
+			code, _ = field(err, "Code")
+		}
+	}
+	switch {
+	case code == 5|2<<8: // BUSY_SNAPSHOT comes at once, and on every try in the same transaction
+		return Again
+	case code&0xff == 5, code&0xff == 6:
+		return Blocked
+	case code&0xff == 1 && strings.Contains(err.Error(), "no such table"):
+		return Missing
+	}
+	return Other
+}
+
+// field is a number in the struct of a driver's error. Those drivers give it in no other way, and importing them would
+// make everybody compile all of them.
+func field(err error, name string) (int64, bool) {
+	for ; err != nil; err = errors.Unwrap(err) {
+		v := reflect.Indirect(reflect.ValueOf(err))
+		if v.Kind() != reflect.Struct {
+			continue
+		}
+		switch f := v.FieldByName(name); {
+		case f.CanInt():
+			return f.Int(), true
+		case f.CanUint():
+			return int64(f.Uint()), true //nolint:gosec // an error number
+		}
+	}
+	return 0, false
+}
+
+// bad tells what only a driver says of its connection.
+func bad(err error) bool {
+	return errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) ||
+		err.Error() == "invalid connection" || strings.HasSuffix(err.Error(), ": invalid connection") // go-sql-driver
+}
+
+// lost tells errors of connections in general.
+func lost(err error) bool {
+	for _, known := range []error{
+		io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, syscall.ECONNRESET, syscall.EPIPE, syscall.ECONNREFUSED, syscall.ENOENT,
+	} {
+		if errors.Is(err, known) {
+			return true
+		}
+	}
+	var n *net.OpError
+	return errors.As(err, &n) || strings.HasSuffix(err.Error(), "conn closed") // pgx
+}

@@ -1,0 +1,103 @@
+package receipt
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/dialect"
+)
+
+// EventType says what happened to an effect.
+type EventType string
+
+// Types of events. Each call ends with one of the first five; the last two come before it.
+const (
+	EventApplied  EventType = "applied"
+	EventReplayed EventType = "replayed"
+	EventMismatch EventType = "mismatch"
+	EventHorizon  EventType = "horizon"
+	EventFailed   EventType = "failed"  // any other error: of the user's function, or of the database
+	EventRetried  EventType = "retried" // the database gave a transaction up
+	EventBlocked  EventType = "blocked" // it waited for another one's lock in vain
+)
+
+// Event is something that happened to an effect, for metrics.
+type Event struct {
+	Type           EventType
+	Scope, ID, Job string
+	Took           time.Duration // of the whole call, with its tries; 0 for retried and blocked
+	Err            error
+}
+
+// Counts are what the Receipts of this process have seen. The queue's own counters are in its stats.
+type Counts struct {
+	Applied, Replayed, Mismatches, Horizons, Failed int64 // calls
+	Retried, Blocked                                int64 // tries of transactions
+}
+
+// Keys of log attributes.
+const (
+	keyScope   = "scope"
+	keyReceipt = "receipt"
+	keyError   = "error"
+)
+
+type counters struct{ applied, replayed, mismatches, horizons, failed, retried, blocked atomic.Int64 }
+
+// Counts gives the counts since New.
+func (r *Receipts) Counts() Counts {
+	c := &r.counts
+	return Counts{
+		Applied: c.applied.Load(), Replayed: c.replayed.Load(), Mismatches: c.mismatches.Load(), Horizons: c.horizons.Load(),
+		Failed: c.failed.Load(), Retried: c.retried.Load(), Blocked: c.blocked.Load(),
+	}
+}
+
+func (r *Receipts) tell(e Event) {
+	c := &r.counts
+	map[EventType]*atomic.Int64{
+		EventApplied: &c.applied, EventReplayed: &c.replayed, EventMismatch: &c.mismatches, EventHorizon: &c.horizons,
+		EventFailed: &c.failed, EventRetried: &c.retried, EventBlocked: &c.blocked,
+	}[e.Type].Add(1)
+	if r.o.Observe != nil {
+		r.o.Observe(e)
+	}
+}
+
+// retried hears of a transaction that the database gave up.
+func (r *Receipts) retried(ctx context.Context, k Key, f dialect.Fault, err error) {
+	e := Event{Type: EventRetried, Scope: k.Scope, ID: k.ID, Job: k.Job, Err: err}
+	if f == dialect.Blocked {
+		e.Type = EventBlocked
+		r.o.Log.WarnContext(ctx, "receipt: blocked by another transaction, tried again", slog.String(keyScope, k.Scope),
+			slog.String(keyReceipt, k.ID), slog.String(keyError, err.Error()))
+	}
+	r.tell(e)
+}
+
+// ended counts what became of a call. Only now: a transaction may be run more than once.
+func ended[Out any](r *Receipts, k Key, res Result[Out], err error, began time.Time) (Result[Out], error) {
+	e := Event{Type: EventFailed, Scope: k.Scope, ID: k.ID, Job: k.Job, Took: time.Since(began), Err: err}
+	switch {
+	case errors.Is(err, ErrMismatch):
+		e.Type = EventMismatch
+		k.count(mismatched)
+	case errors.Is(err, ErrHorizon):
+		e.Type = EventHorizon
+	case err != nil && !errors.Is(err, ErrResult):
+	case res.Outcome == Replayed:
+		e.Type = EventReplayed
+		k.replayed()
+	case res.Outcome == Applied:
+		e.Type = EventApplied
+		k.count(applied)
+	}
+	r.tell(e)
+	if err != nil && !errors.Is(err, ErrResult) {
+		return Result[Out]{}, err
+	}
+	return res, err
+}

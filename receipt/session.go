@@ -1,0 +1,47 @@
+package receipt
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+)
+
+// Session is an open transaction, for packages that bring another driver than database/sql, as pgxreceipt does. It takes
+// the statements of the dialect, with its placeholders. One goroutine uses it.
+type Session interface {
+	// QueryOne scans the first row into dest; found is false where there is none.
+	QueryOne(ctx context.Context, query string, args, dest []any) (found bool, err error)
+	// Change runs a statement and gives the number of rows that it affected.
+	Change(ctx context.Context, query string, args []any) (rows int64, err error)
+}
+
+// Opening is how another driver's transactions are run.
+type Opening[Tx any] struct {
+	// Run opens a transaction, gives it to f, and commits it, or rolls it back where f gives an error, and returns that.
+	Run     func(ctx context.Context, f func(context.Context, Tx) error) error
+	Session func(Tx) Session
+}
+
+type querier interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+}
+
+// sqlSession is a Session of database/sql.
+type sqlSession struct{ q querier }
+
+func (s sqlSession) QueryOne(ctx context.Context, query string, args, dest []any) (bool, error) {
+	err := s.q.QueryRowContext(ctx, query, args...).Scan(dest...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+func (s sqlSession) Change(ctx context.Context, query string, args []any) (int64, error) {
+	said, err := s.q.ExecContext(ctx, query, args...)
+	if err != nil {
+		return 0, err
+	}
+	return said.RowsAffected()
+}

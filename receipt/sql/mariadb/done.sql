@@ -1,0 +1,1 @@
+UPDATE waybill_receipt SET done = 1, result = ? WHERE scope = ? AND k = ? AND token = ?

@@ -1,0 +1,43 @@
+CREATE TABLE IF NOT EXISTS waybill_receipt (
+  scope VARBINARY(255) NOT NULL,
+  k VARBINARY(512) NOT NULL,
+  fp VARBINARY(32) NOT NULL,
+  token VARBINARY(128) NOT NULL,
+  job VARBINARY(128) NOT NULL,
+  born BIGINT NOT NULL,
+  at TIMESTAMP(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3),
+  done TINYINT NOT NULL DEFAULT 0,
+  result MEDIUMBLOB,
+  PRIMARY KEY (scope, k),
+  KEY (scope, born)
+) ENGINE=InnoDB;
+CREATE TABLE IF NOT EXISTS waybill_receipt_mark (
+  scope VARBINARY(255) NOT NULL PRIMARY KEY,
+  before_ms BIGINT NOT NULL
+) ENGINE=InnoDB;
+CREATE TABLE IF NOT EXISTS waybill_receipt_force (
+  scope VARBINARY(255) NOT NULL,
+  k VARBINARY(512) NOT NULL,
+  PRIMARY KEY (scope, k)
+) ENGINE=InnoDB;
+CREATE TABLE IF NOT EXISTS waybill_operation (
+  scope VARBINARY(255) NOT NULL,
+  k VARBINARY(512) NOT NULL,
+  fp VARBINARY(32) NOT NULL,
+  token VARBINARY(128) NOT NULL,
+  job VARBINARY(128) NOT NULL,
+  born BIGINT NOT NULL,
+  state VARBINARY(16) NOT NULL,
+  idempotency_key VARBINARY(255) NOT NULL,
+  request MEDIUMBLOB NOT NULL,
+  answer MEDIUMBLOB,
+  reason VARBINARY(1024) NOT NULL DEFAULT '',
+  calls INT NOT NULL,
+  intended_ms BIGINT NOT NULL,
+  called_ms BIGINT NOT NULL,
+  timeout_ms BIGINT NOT NULL,
+  answered_ms BIGINT,
+  PRIMARY KEY (scope, k),
+  KEY (scope, born),
+  KEY (scope, state)
+) ENGINE=InnoDB;

@@ -1,0 +1,1 @@
+DELETE FROM waybill_receipt_force WHERE scope = $1 AND key = $2

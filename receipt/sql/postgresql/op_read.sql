@@ -1,0 +1,2 @@
+SELECT key, fp, token, job, born, state, idempotency_key, request, answer, reason, calls, intended_ms, called_ms, timeout_ms, answered_ms, (extract(epoch FROM clock_timestamp()) * 1000)::bigint
+FROM waybill_operation WHERE scope = $1 AND key = $2 FOR UPDATE

@@ -1,0 +1,3 @@
+DELETE FROM waybill_receipt WHERE (scope, key) IN (
+  SELECT scope, key FROM waybill_receipt WHERE scope = ? AND born < ? ORDER BY born LIMIT 1000
+)

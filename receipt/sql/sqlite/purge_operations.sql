@@ -1,0 +1,4 @@
+DELETE FROM waybill_operation WHERE (scope, key) IN (
+  SELECT scope, key FROM waybill_operation WHERE scope = ? AND born < ? AND state IN ('done', 'refused')
+  ORDER BY born LIMIT 1000
+)
