@@ -31,7 +31,18 @@ type Command struct {
 	// Lock, unless nil, is a locked file: the child inherits it, and so holds
 	// the lock until it ends. The caller closes its own handle.
 	Lock *os.File
+
+	// User, unless nil, is the account that the child runs as. Only root may
+	// say so; systems without such accounts ignore it.
+	User *User
+
+	// DeathSignal is sent to the child when this process ends, on Linux only.
+	// 0 means SIGKILL.
+	DeathSignal syscall.Signal
 }
+
+// User is an account of the system, by number.
+type User struct{ UID, GID uint32 }
 
 // Process is a child that was started. On Linux it is killed when the process
 // that started it ends, however that ends. It runs in a process group of its
@@ -53,7 +64,7 @@ func (c Command) Start() (*Process, error) {
 	}
 	p.cmd.Dir = c.Dir
 	p.cmd.Stdout, p.cmd.Stderr = &p.tail, &p.tail
-	p.cmd.SysProcAttr = childAttr()
+	p.cmd.SysProcAttr = childAttr(c)
 	// A fork of the child, saving a snapshot, may hold the output open.
 	p.cmd.WaitDelay = 200 * time.Millisecond
 	if c.Lock != nil {

@@ -6,6 +6,6 @@ import "syscall"
 
 // childAttr keeps the terminal's signals from the child. These systems have no
 // way to tie the child's life to its parent's.
-func childAttr() *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Setpgid: true}
+func childAttr(c Command) *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true, Credential: credential(c.User)}
 }

@@ -2,8 +2,12 @@ package devredis
 
 import "syscall"
 
-// childAttr has the kernel kill the child when the thread that started it ends,
+// childAttr has the kernel signal the child when the thread that started it ends,
 // and keeps the terminal's signals from it.
-func childAttr() *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
+func childAttr(c Command) *syscall.SysProcAttr {
+	sig := c.DeathSignal
+	if sig == 0 {
+		sig = syscall.SIGKILL
+	}
+	return &syscall.SysProcAttr{Pdeathsig: sig, Setpgid: true, Credential: credential(c.User)}
 }

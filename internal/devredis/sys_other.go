@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-func childAttr() *syscall.SysProcAttr { return nil }
+func childAttr(Command) *syscall.SysProcAttr { return nil }
 
 // lockFile locks nothing: these systems have no redis-server to protect.
 func lockFile(path string) (*os.File, error) {

@@ -29,6 +29,7 @@ var floors = map[string]floor{
 	"internal/record": pure,
 
 	"internal/devredis": stores,
+	"internal/devsql":   stores,
 	"internal/dialect":  stores,
 	"internal/outside":  stores,
 	"internal/store":    stores,

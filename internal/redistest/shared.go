@@ -52,7 +52,9 @@ func startShared(binary string) (p *devredis.Process, addr string, err error) {
 // first fails on goroutines that are still running. Use it as
 //
 //	func TestMain(m *testing.M) { redistest.Main(m) }
-func Main(m *testing.M) {
+//
+// m is a [testing.M], or what wraps one.
+func Main(m interface{ Run() int }) {
 	code := m.Run()
 	if shared.process != nil {
 		shared.process.Kill()
