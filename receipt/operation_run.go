@@ -8,6 +8,7 @@ import (
 
 	"github.com/waybillhq/waybill"
 	"github.com/waybillhq/waybill/internal/codec"
+	"github.com/waybillhq/waybill/internal/dialect"
 )
 
 // operationRun is one attempt's part in an operation.
@@ -166,7 +167,7 @@ func (u *operationRun[Req, Res]) unanswered(ctx context.Context, err error, look
 	if !looked && u.o.KeyTTL == 0 && u.o.Lookup == nil {
 		return u.giveUp(ctx, fmt.Errorf("%w: %w", ErrUnanswered, err))
 	}
-	return errors.Join(fmt.Errorf("operation %q: unanswered: %w", u.k.ID, err), u.note(ctx, u.row.state, err.Error()))
+	return errors.Join(fmt.Errorf("operation %q: unanswered: %w", u.k.ID, &dialect.ForeignError{Err: err}), u.note(ctx, u.row.state, err.Error()))
 }
 
 // note saves what is known, for people and for the next attempt. A job that loses its lease, or a worker that stops, saves it

@@ -97,12 +97,12 @@ func (a *app) demoOptions(f demoFlags) (demo.Options, error) {
 // demoWorkerCommand is the program of the demo's workers.
 func (a *app) demoWorkerCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "demo-worker NAME MAIL GATEWAY MODEL", Hidden: true, Args: between(4, 4),
+		Use: "demo-worker NAME MAIL GATEWAY MODEL LEDGER", Hidden: true, Args: between(5, 5),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, stop := interruptible(cmd)
 			defer stop()
 			return demo.Work(ctx, demo.WorkerOptions{
-				Name: args[0], Mail: args[1], Gateway: args[2], Model: args[3], Redis: a.redisURL,
+				Name: args[0], Mail: args[1], Gateway: args[2], Model: args[3], Ledger: args[4], Redis: a.redisURL,
 			})
 		},
 	}

@@ -2,6 +2,7 @@ package demo
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/waybillhq/waybill"
 )
@@ -16,6 +17,7 @@ type Account struct {
 	Complaints []string           `json:"complaints"` // why it is not right
 	Queue      waybill.QueueStats `json:"queue"`      // by its own counts
 	Kinds      []KindAccount      `json:"kinds"`
+	Ledger     Ledger             `json:"ledger"`
 	Kills      []Kill             `json:"kills"`
 	Lost       []string           `json:"lost"` // jobs that did not end, or whose effect is missing
 	Kept       *Kept              `json:"kept"` // null = nothing is left behind
@@ -34,7 +36,7 @@ type KindAccount struct {
 	Keys    int `json:"keys"`    // for how many jobs
 	Stray   int `json:"stray"`   // of them not of a job that finished
 	Repeats int `json:"repeats"` // asked for again, and suppressed
-	Busy    int `json:"busy"`    // told to come again
+	Busy    int `json:"busy"`    // told to come again, and put off or tried again
 	Refused int `json:"refused"` // refused for good
 	Unheard int `json:"unheard"` // answers that were lost, or that a killed worker did not hear
 }
@@ -73,9 +75,20 @@ func (a Account) complaints() []string {
 	expect(s.Died == int64(sum.Dead), "the queue counts %d dead, and lists %d", s.Died, sum.Dead)
 	expect(s.Died == declined, "%d payments are declined, and %d jobs dead", declined, s.Died)
 	expect(s.Deliveries == int64(sum.Deliveries), "the queue counts %d deliveries, its jobs %d", s.Deliveries, sum.Deliveries)
-	untold := int64(sum.wrong()) - s.Failures
-	expect(untold >= 0 && untold <= s.Crashes, "%d calls went wrong outside, and the queue counts %d failures", sum.wrong(), s.Failures)
-	return append(all, a.ofKills()...)
+	untold := int64(sum.wrong()) - s.Failures - s.Snoozes
+	expect(untold >= 0 && untold <= s.Crashes, "%d calls went wrong outside, and the queue counts %d failures and %d put off",
+		sum.wrong(), s.Failures, s.Snoozes)
+	return slices.Concat(all, a.Ledger.complaints(a.paid()), a.ofKills())
+}
+
+// paid is the number of payments that finished.
+func (a Account) paid() (n int) {
+	for _, k := range a.Kinds {
+		if k.Kind == charge.Name() {
+			n = k.Finished
+		}
+	}
+	return n
 }
 
 // sum adds up all kinds.

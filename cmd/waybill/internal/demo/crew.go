@@ -74,7 +74,7 @@ func (c *crew) killAll() {
 // hire starts the two workers.
 func (r *run) hire(context.Context) error {
 	r.crew = &crew{binary: r.Binary, options: WorkerOptions{
-		Redis: r.server.url, Mail: r.stage.mail.Addr(), Gateway: r.stage.gateway.URL(), Model: r.stage.model(),
+		Redis: r.server.url, Mail: r.stage.mail.Addr(), Gateway: r.stage.gateway.URL(), Model: r.stage.model(), Ledger: r.stage.ledger(),
 	}}
 	var names []string
 	for range 2 {

@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 		defer stop()
 		a := os.Args[2:]
-		err := demo.Work(ctx, demo.WorkerOptions{Name: a[0], Mail: a[1], Gateway: a[2], Model: a[3], Redis: a[5]})
+		err := demo.Work(ctx, demo.WorkerOptions{Name: a[0], Mail: a[1], Gateway: a[2], Model: a[3], Ledger: a[4], Redis: a[6]})
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
@@ -70,9 +70,10 @@ func right() demo.Account {
 		},
 		Kinds: []demo.KindAccount{
 			{Kind: "a", Sent: 10, Finished: 10, Deliveries: 13, Effects: 10, Keys: 10, Busy: 2, Unheard: 2},
-			{Kind: "b", Sent: 6, Finished: 2, Dead: 4, Deliveries: 7, Effects: 2, Keys: 2, Refused: 4},
+			{Kind: "payment.charge", Sent: 6, Finished: 2, Dead: 4, Deliveries: 7, Effects: 2, Keys: 2, Refused: 4},
 		},
-		Kills: []demo.Kill{{Job: "a-1", Again: 1, Attempt: 2}, {Job: "b-1", Again: 1, Attempt: 2}},
+		Ledger: demo.Ledger{Bookings: 2, Payments: 2, Cents: 700, Charged: 700, Calls: 7},
+		Kills:  []demo.Kill{{Job: "a-1", Again: 1, Attempt: 2}, {Job: "b-1", Again: 1, Attempt: 2}},
 	}
 }
 
@@ -96,6 +97,10 @@ func TestAccount_complaints(t *testing.T) {
 		"a charge for a dead job":            func(a *demo.Account) { a.Kinds[1].Stray++ },
 		"a dead job that nobody refused":     func(a *demo.Account) { a.Kinds[1].Refused-- },
 		"one dead too few":                   func(a *demo.Account) { a.Queue.Died--; a.Queue.Completed++ },
+		"a payment booked twice":             func(a *demo.Account) { a.Ledger.Bookings++ },
+		"a payment not booked":               func(a *demo.Account) { a.Ledger.Bookings--; a.Ledger.Payments-- },
+		"another amount booked than charged": func(a *demo.Account) { a.Ledger.Cents++ },
+		"a call that waits for a person":     func(a *demo.Account) { a.Ledger.Open++ },
 		"a kill that did not happen":         func(a *demo.Account) { a.Kills = a.Kills[:1] },
 		"a killed job not delivered again":   func(a *demo.Account) { a.Kills[1].Attempt = 1 },
 		"killed jobs that nobody took back":  func(a *demo.Account) { a.Queue.Crashes, a.Queue.Released = 0, 2 },

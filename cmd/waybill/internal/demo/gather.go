@@ -37,6 +37,9 @@ func (r *run) settleUp(ctx context.Context) error {
 		return err
 	}
 	a.Kinds, a.Lost = r.byKind(listed, done)
+	if a.Ledger, err = readLedger(ctx, r.stage.ledger(), r.stage.gateway.Book); err != nil {
+		return err
+	}
 	for i := range a.Kills {
 		k := &a.Kills[i]
 		k.Attempt = listed[k.Job].Attempt

@@ -26,6 +26,7 @@ type stage struct {
 func (s *stage) pictures() string   { return filepath.Join(s.dir, "pictures") }
 func (s *stage) thumbnails() string { return filepath.Join(s.dir, "thumbnails") }
 func (s *stage) model() string      { return filepath.Join(s.dir, "model.json") }
+func (s *stage) ledger() string     { return filepath.Join(s.dir, "ledger.db") }
 
 // How long the outside parties take for an answer.
 const (
@@ -53,6 +54,9 @@ func setStage(ctx context.Context, p *plan) (s *stage, err error) {
 		return s, err
 	}
 	if err := os.WriteFile(s.model(), raw, 0o600); err != nil {
+		return s, err
+	}
+	if err := makeLedger(ctx, s.ledger()); err != nil {
 		return s, err
 	}
 	if s.mail, err = outside.StartMail(ctx, outside.Options{Latency: mailTakes, Trouble: p.trouble}); err != nil {

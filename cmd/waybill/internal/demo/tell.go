@@ -14,8 +14,8 @@ func (r *run) tell() {
 	r.step("Deliveries", "The queue counts %d = %d finished + %d failures + %d taken back as leases ran out%s.",
 		s.Deliveries, s.Completed, s.Failures, s.Crashes, rest(s.Snoozes+s.Released+s.Active))
 	sum := a.sum()
-	r.step("Failures", "Outside, %d calls went wrong: %d met somebody busy, %d were declined (dead), %d got no answer, or it was not heard by a worker that was killed. Of %d the worker lived to tell the queue.",
-		sum.wrong(), sum.Busy, sum.Refused, sum.Unheard, s.Failures)
+	r.step("Failures", "Outside, %d calls went wrong: %d met somebody busy, %d were declined (dead), %d got no answer, or it was not heard by a worker that was killed. Of %d the worker lived to tell the queue, which put off %d of them.",
+		sum.wrong(), sum.Busy, sum.Refused, sum.Unheard, s.Failures+s.Snoozes, s.Snoozes)
 	for _, k := range a.Kinds {
 		r.kind(k)
 	}
@@ -54,6 +54,9 @@ func (r *run) kind(k KindAccount) {
 	case charge.Name():
 		r.step("Payments", "%d charges for %d keys at the gateway. It was busy %d times, declined %d payments (dead), "+
 			"and gave %d that came twice their first answer.", k.Effects, k.Keys, k.Busy, k.Dead, k.Repeats)
+		l := r.account.Ledger
+		r.step("", "%d deliveries, %d calls, %d bookings of %d payments: each is booked with the answer, in one transaction. "+
+			"%d.%02d charged, %d.%02d booked.", k.Deliveries, l.Calls, l.Bookings, l.Payments, l.Charged/100, l.Charged%100, l.Cents/100, l.Cents%100)
 	case thumbnail.Name():
 		r.step("Thumbnails", "%d of %d on disk, whole. One that is made again replaces itself.", k.Keys, k.Sent)
 	case scoreTable.Name():

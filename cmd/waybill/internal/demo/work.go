@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/waybillhq/waybill"
+	"github.com/waybillhq/waybill/receipt"
 )
 
 // Lease and slots of a worker. A lease is short here, so that a killed worker's jobs come back while one watches.
@@ -24,18 +25,20 @@ type WorkerOptions struct {
 	Mail    string // host:port of the mail server
 	Gateway string // URL of the payment gateway
 	Model   string // path of the scoring model
+	Ledger  string // path of the database in which payments are booked
 }
 
 // args are the worker's command line, for the hidden command that runs Work.
 func (o WorkerOptions) args() []string {
-	return []string{"demo-worker", o.Name, o.Mail, o.Gateway, o.Model, "--redis", o.Redis}
+	return []string{"demo-worker", o.Name, o.Mail, o.Gateway, o.Model, o.Ledger, "--redis", o.Redis}
 }
 
 // worker has what the handlers need.
 type worker struct {
 	WorkerOptions
-	http  *http.Client
-	model model // loaded once
+	http     *http.Client
+	model    model // loaded once
+	receipts *receipt.Receipts
 }
 
 // Work is the program of a worker of the demo, as a user would write one. It returns when ctx ends and the jobs in
@@ -56,12 +59,17 @@ func Work(ctx context.Context, o WorkerOptions) error {
 		return err
 	}
 	defer client.Close()
+	db, receipts, err := openLedger(ctx, o.Ledger)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
 	run, err := waybill.NewWorker(client, waybill.WorkerOptions{Concurrency: slots, Lease: lease})
 	if err != nil {
 		return err
 	}
 	// Go's transport asks again by itself when a kept connection breaks; here each attempt is to be one call.
-	w := &worker{WorkerOptions: o, model: m, http: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}}
+	w := &worker{WorkerOptions: o, model: m, receipts: receipts, http: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}}
 	sendMail.Handle(run, w.sendMail)
 	charge.Handle(run, w.charge)
 	thumbnail.Handle(run, w.thumbnail)

@@ -6,7 +6,6 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -14,15 +13,6 @@ import (
 
 	"github.com/waybillhq/waybill"
 )
-
-// charge takes a payment. The gateway knows a payment that comes again by its key.
-func (w *worker) charge(ctx context.Context, job *waybill.Job[payment]) error {
-	body, err := json.Marshal(job.Args)
-	if err != nil {
-		return waybill.Dead(err)
-	}
-	return w.post(ctx, w.Gateway, body, http.Header{"Idempotency-Key": {job.IdempotencyKey()}})
-}
 
 // postHook sends a signed webhook.
 func (w *worker) postHook(ctx context.Context, job *waybill.Job[event]) error {
@@ -68,7 +58,7 @@ func meaning(res *http.Response) error {
 	switch res.StatusCode {
 	case http.StatusOK, http.StatusNoContent:
 		return nil
-	case http.StatusPaymentRequired, http.StatusGone, http.StatusUnprocessableEntity:
+	case http.StatusGone, http.StatusUnprocessableEntity:
 		return waybill.Dead(err)
 	}
 	if seconds, bad := strconv.Atoi(res.Header.Get("Retry-After")); bad == nil {
