@@ -46,7 +46,8 @@ type BulkResult struct {
 // die again meanwhile are left. It goes in bounded steps; after an error, or when ctx ends, the same call goes on where
 // it stopped, since what was changed is dead no more.
 //
-// A job that is moved is first enqueued there and then deleted here; it counts as enqueued anew. Where its ID is known
+// A job that is moved is first enqueued there and then deleted here; it counts as enqueued anew, and keeps its BornAt and
+// Scope, by which receipts know what it did. Where its ID is known
 // there as that of a dead or cancelled job it stays (ErrState), so that nothing is lost.
 // Errors, beside the result so far: ErrInvalid (a state other than dead), ErrFull where the queue is at its capacity,
 // ErrUnavailable, ErrUnknown, ctx's error.

@@ -14,7 +14,7 @@ const (
 	// EventStarted: a handler begins. Queue, ID, Kind, Attempt; Waited.
 	EventStarted EventType = "started"
 	// EventEnded: an attempt has ended, and Redis has said what became of its end, or was given up. Queue, ID, Kind,
-	// Attempt; Outcome, Took, Waited, Err, Recorded.
+	// Attempt; Outcome, Took, Waited, Err, Recorded; Effects, Suppressed, Mismatches.
 	EventEnded EventType = "ended"
 	// EventLeaseLost: a job was given to somebody else, or deleted, while its attempt ran here. Queue, ID, Kind, Attempt.
 	EventLeaseLost EventType = "lease_lost"
@@ -65,12 +65,15 @@ type Event struct {
 	// Recorded: the end stands in Redis. If not, the lease had been lost and the end changed nothing, or Redis did not
 	// answer until the worker had to end.
 	Recorded bool
+	// What the attempt told by Attempt.Count. The queue's counters have it only where the end is recorded.
+	Effects, Suppressed, Mismatches int
 }
 
 func newEvent(e runner.Event) Event {
 	return Event{
 		Type: EventType(e.Type), At: time.Now(), Queue: e.Queue, ID: e.ID, Kind: e.Kind, Attempt: e.Number,
 		Outcome: outcomeOf(e.Outcome), Took: e.Took, Waited: e.Waited, Err: e.Err, Recorded: e.Recorded,
+		Effects: e.Effects.Applied, Suppressed: e.Effects.Suppressed, Mismatches: e.Effects.Mismatches,
 	}
 }
 

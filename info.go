@@ -1,6 +1,7 @@
 package waybill
 
 import (
+	"cmp"
 	"encoding/json"
 	"time"
 	"unicode/utf8"
@@ -63,6 +64,8 @@ type JobInfo struct {
 	Progress                                                  *Progress // of the last attempt that told any; nil = none did
 	EnqueuedAt, DueAt, StartedAt, FinishedAt, LeaseEndsAt, At time.Time // zero = none; At: when this was read
 	BornAt                                                    time.Time // by which receipts judge its age; kept by Restore
+	// Scope is the queue in which the job was first enqueued, by which its receipts are kept; a move and Restore keep it.
+	Scope string
 }
 
 func jobInfo(queue string, i store.Info) JobInfo {
@@ -82,6 +85,7 @@ func jobInfo(queue string, i store.Info) JobInfo {
 		j.Known, j.Kind, j.Payload, j.Headers = true, r.Kind, r.Payload, r.Headers
 		j.Priority, j.LIFO, j.Retention = r.Head.Priority, r.Head.LIFO, r.Retention
 		j.MaxFailures, j.Version, j.EnqueuedAt, j.DueAt, j.BornAt = r.MaxFailures, r.Version, r.EnqueuedAt, r.DueAt(), r.BornAt()
+		j.Scope = cmp.Or(r.Scope, queue)
 	}
 	if !i.NextAt.IsZero() {
 		j.DueAt = i.NextAt
@@ -139,6 +143,7 @@ type jobJSON struct {
 	Errors          []errorJSON       `json:"errors"`
 	Version         *int              `json:"version"`
 	BornAt          *string           `json:"born_at"`
+	Scope           *string           `json:"scope"`
 	// MaxFailuresGiven is false where the job itself names none: MaxFailures is then the default, and the worker's counts.
 	MaxFailuresGiven *bool `json:"max_failures_given"`
 }
@@ -169,6 +174,8 @@ func (o *jobJSON) fill(j JobInfo) {
 		j.MaxFailures = DefaultMaxFailures
 	}
 	o.MaxFailures, o.Version, o.BornAt = &j.MaxFailures, &j.Version, utc(j.BornAt)
+	scope := cmp.Or(j.Scope, j.Queue)
+	o.Scope = &scope
 	if o.Headers = j.Headers; o.Headers == nil {
 		o.Headers = map[string]string{}
 	}

@@ -32,6 +32,14 @@ type Attempt struct {
 	Version     int       // of the payload's shape
 	EnqueuedAt  time.Time // by Redis's clock
 	DueAt       time.Time // when the job was first due
+	// BornAt is the time by which receipts judge the job's age: when it was first due, unless it came from elsewhere with
+	// an age of its own. It never changes, nor by a requeue, a move or a restore.
+	BornAt time.Time
+	// ClaimedAt is when this attempt began to hold the job, by Redis's clock; zero in an attempt made by hand.
+	ClaimedAt time.Time
+	// Scope is the queue in which the job was first enqueued. Receipts are kept by it, so that a job that is moved to
+	// another queue keeps them.
+	Scope string
 
 	inner *runner.Attempt // nil: made by hand, for a test of a handler
 }

@@ -41,7 +41,8 @@ func TestJobInfo_JSON(t *testing.T) {
 			"lifo": false, "result_dropped": false, "cancel_requested": false, "retention_ms": 1000.0,
 			"headers": map[string]any{}, "enqueued_at": "2026-01-02T02:04:05.678Z", "due_at": nil,
 			"progress":   map[string]any{"percent": 40.0, "note": "half", "at": "2026-01-02T02:04:05.678Z"},
-			"started_at": nil, "finished_at": nil, "lease_ends_at": nil, "version": 0.0, "born_at": nil, "max_failures_given": false,
+			"started_at": nil, "finished_at": nil, "lease_ends_at": nil, "version": 0.0, "born_at": nil, "scope": "mail",
+			"max_failures_given": false,
 			"errors": []any{map[string]any{
 				"attempt": 1.0, "at": "2026-01-02T02:04:05.678Z", "type": "failure", "message": "boom", "worker": "w", "stack": nil,
 			}},
@@ -58,7 +59,7 @@ func TestJobInfo_JSON(t *testing.T) {
 				t.Errorf("%s is %v", field, v)
 			}
 		}
-		if len(got) != 33 {
+		if len(got) != 34 {
 			t.Errorf("%d fields", len(got))
 		}
 	})
@@ -68,7 +69,8 @@ func TestQueueStats_JSON(t *testing.T) {
 	got := asJSON(t, waybill.QueueStats{Queue: "mail"})
 	for _, field := range strings.Fields(`queue at ready urgent scheduled retry parked active spilled dead kept workers capacity
 		oldest_ready_ms paused paused_by dedupe_horizon_ms dedupe_horizon_generated_ms accepted requeued completed died
-		cancelled deleted deliveries failures crashes snoozes released stale duplicates conflicts rejected dead_cut`) {
+		cancelled deleted deliveries failures crashes snoozes released stale duplicates conflicts rejected dead_cut
+		effects suppressed mismatches`) {
 		if _, ok := got[field]; !ok {
 			t.Errorf("%s is missing", field)
 		}

@@ -31,6 +31,10 @@ type Request struct {
 	err       error  // of encoding the arguments, told when it is sent
 	named     bool   // an ID was given, even an empty one
 	generated string // the ID that the client made up, "" where it was given
+
+	// Of a job that was enqueued before, elsewhere: what its receipts go by.
+	born  time.Time // zero = it is new
+	scope string    // "" = it is new
 }
 
 // FullPolicy says what happens to a job that finds its queue full: FullReject, FullSpill, FullWait or FullWaitFor. A
@@ -136,6 +140,14 @@ func (r Request) add() store.Add {
 func (r Request) job() record.Job {
 	return record.Job{
 		Kind: r.Kind, Payload: r.Payload, Named: r.ID != r.generated, Delay: r.Delay, At: r.At, Retention: r.Retention,
-		MaxFailures: r.MaxFailures, Version: r.Version, Headers: r.Headers,
+		MaxFailures: r.MaxFailures, Version: r.Version, Headers: r.Headers, Born: r.born, Scope: scopeIn(r.Queue, r.scope),
 	}
+}
+
+// scopeIn is a scope as a record in a queue has it: "" where it is the queue's own.
+func scopeIn(queue, scope string) string {
+	if scope == queue {
+		return ""
+	}
+	return scope
 }

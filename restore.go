@@ -1,6 +1,7 @@
 package waybill
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"time"
@@ -10,7 +11,7 @@ import (
 )
 
 // Restore brings jobs back that were read elsewhere or before: by Get, by Jobs, or as JSON of an export. Each keeps its
-// ID, payload, headers, options, counts, errors and the time of its enqueue, and the state where it can:
+// ID, payload, headers, options, counts, errors, the time of its enqueue, BornAt and Scope, and the state where it can:
 //
 //   - scheduled, retry and dead stay so; ready, parked, spilled and active become ready, in the order given,
 //     behind those of their priority that wait; LIFO ones too.
@@ -29,7 +30,7 @@ func (q *Queue) Restore(ctx context.Context, jobs []JobInfo) ([]Enqueued, error)
 	var places []int
 	for i, j := range jobs {
 		out[i] = Enqueued{ID: j.ID, Queue: q.q.Name()}
-		a, err := j.back()
+		a, err := j.back(q.q.Name())
 		if err == nil {
 			err = j.checkBack()
 		}
@@ -51,8 +52,8 @@ func (q *Queue) Restore(ctx context.Context, jobs []JobInfo) ([]Enqueued, error)
 	return out, bulkError(out)
 }
 
-// back is the job as the store takes it.
-func (j JobInfo) back() (store.Add, error) {
+// back is the job as the store takes it, for a queue.
+func (j JobInfo) back(queue string) (store.Add, error) {
 	b := &store.Back{
 		At: j.DueAt, EnqueuedAt: j.EnqueuedAt, Attempt: j.Attempt, Failures: j.Failures, Crashes: j.Crashes, Snoozes: j.Snoozes,
 	}
@@ -79,7 +80,7 @@ func (j JobInfo) back() (store.Add, error) {
 	}
 	job := record.Job{
 		Kind: j.Kind, Payload: j.Payload, Named: true, Retention: j.Retention, MaxFailures: j.MaxFailures, Version: j.Version,
-		Headers: j.Headers, Born: j.BornAt,
+		Headers: j.Headers, Born: j.BornAt, Scope: scopeIn(queue, cmp.Or(j.Scope, j.Queue)),
 	}
 	return store.Add{ID: j.ID, Priority: j.Priority, LIFO: j.LIFO, Job: job, Back: b}, job.Check(j.ID, j.Priority)
 }

@@ -29,6 +29,7 @@ func TestQueue_Restore_Odd(t *testing.T) {
 		"due_at":       func(j *waybill.JobInfo) { j.State, j.DueAt = waybill.StateScheduled, far },
 		"finished_at":  func(j *waybill.JobInfo) { j.State, j.FinishedAt = waybill.StateDead, far },
 		"born_at":      func(j *waybill.JobInfo) { j.BornAt = far },
+		"scope":        func(j *waybill.JobInfo) { j.Scope = "no name" },
 		"errors":       func(j *waybill.JobInfo) { j.Errors = make([]waybill.JobError, 11) },
 		"error":        func(j *waybill.JobInfo) { j.Errors = []waybill.JobError{{Message: strings.Repeat("x", 64<<10)}} },
 		"max failures": func(j *waybill.JobInfo) { j.MaxFailures = -2 },

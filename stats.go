@@ -38,6 +38,9 @@ type QueueStats struct {
 	Deliveries, Failures, Crashes, Snoozes, Released, Stale int64
 	// Enqueues that added nothing. Rejected counts each ask of a job that waits for room.
 	Duplicates, Conflicts, Rejected int64
+	// What became of effects, as attempts told it by Attempt.Count: applied, suppressed as duplicates, and refused because
+	// the receipt was of other work. An attempt that was killed before its end was recorded told nothing.
+	Effects, Suppressed, Mismatches int64
 	DeadCut                         int64 // dead jobs forgotten over the limits of count and age
 	Orphans                         int64 // leases and claimable elements found without a record: data was lost
 }
@@ -66,6 +69,7 @@ func (s QueueStats) MarshalJSON() ([]byte, error) {
 		Deleted: s.Deleted, Deliveries: s.Deliveries, Failures: s.Failures, Crashes: s.Crashes, Snoozes: s.Snoozes,
 		Released: s.Released, Stale: s.Stale, Duplicates: s.Duplicates, Conflicts: s.Conflicts,
 		Rejected: s.Rejected, DeadCut: s.DeadCut, Orphans: s.Orphans,
+		Effects: s.Effects, Suppressed: s.Suppressed, Mismatches: s.Mismatches,
 	}
 	if s.Capacity != Unlimited {
 		o.Capacity, o.High = &s.Capacity, &s.High
@@ -114,4 +118,7 @@ type statsJSON struct {
 	DeadCut            int64   `json:"dead_cut"`
 	Orphans            int64   `json:"orphans"`
 	High               *int64  `json:"high"`
+	Effects            int64   `json:"effects"`
+	Suppressed         int64   `json:"suppressed"`
+	Mismatches         int64   `json:"mismatches"`
 }

@@ -1,6 +1,7 @@
 package waybill
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -215,6 +216,7 @@ func (w *Worker) attempt(queue string, a *runner.Attempt) *Attempt {
 		ID: a.ID, Queue: queue, Kind: a.Rec.Kind, Token: a.Token, Payload: a.Rec.Payload, Headers: a.Rec.Headers,
 		Number: a.Delivery.Attempt, Failures: a.Failures, Crashes: a.Crashes, MaxFailures: most,
 		Priority: a.Rec.Head.Priority, Version: a.Rec.Version, EnqueuedAt: a.Rec.EnqueuedAt, DueAt: a.Rec.DueAt(),
+		BornAt: a.Rec.BornAt(), ClaimedAt: a.ClaimedAt(), Scope: cmp.Or(a.Rec.Scope, queue),
 		inner: a,
 	}
 }

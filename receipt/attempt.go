@@ -6,23 +6,26 @@ import (
 	"github.com/waybillhq/waybill"
 )
 
-// What a key takes of an attempt.
+// claimedAt is when the attempt was claimed, by Redis's clock; zero where that is not known.
+func (k Key) claimedAt() time.Time {
+	if k.attempt == nil {
+		return time.Time{}
+	}
+	return k.attempt.ClaimedAt
+}
 
-func scopeOf(a *waybill.Attempt) string   { return a.Queue }
-func bornOf(a *waybill.Attempt) time.Time { return a.DueAt }
+// count tells the attempt what became of an effect, for the queue's counters.
+func (k Key) count(e waybill.Effect) {
+	if k.attempt != nil {
+		k.attempt.Count(e)
+	}
+}
 
-func (k Key) claimedAt() time.Time { return time.Time{} }
-
-// tally is what an attempt tells of its effects.
-type tally int
-
-const (
-	applied tally = iota
-	suppressed
-	mismatched
-)
-
-func (k Key) count(tally) {}
-
-// untold: all earlier attempts were killed before they could tell of their effects.
-func (k Key) untold() bool { return false }
+// replayed counts a duplicate that was suppressed. An attempt that was killed told nobody of its effects: where all before
+// this one were, it counts them instead.
+func (k Key) replayed() {
+	k.count(waybill.EffectSuppressed)
+	if k.attempt != nil && k.attempt.EarlierUntold() {
+		k.count(waybill.EffectApplied)
+	}
+}

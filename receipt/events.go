@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/waybillhq/waybill"
 	"github.com/waybillhq/waybill/internal/dialect"
 )
 
@@ -84,7 +85,7 @@ func ended[Out any](r *Receipts, k Key, res Result[Out], err error, began time.T
 	switch {
 	case errors.Is(err, ErrMismatch):
 		e.Type = EventMismatch
-		k.count(mismatched)
+		k.count(waybill.EffectMismatch)
 	case errors.Is(err, ErrHorizon):
 		e.Type = EventHorizon
 	case err != nil && !errors.Is(err, ErrResult):
@@ -93,7 +94,7 @@ func ended[Out any](r *Receipts, k Key, res Result[Out], err error, began time.T
 		k.replayed()
 	case res.Outcome == Applied:
 		e.Type = EventApplied
-		k.count(applied)
+		k.count(waybill.EffectApplied)
 	}
 	r.tell(e)
 	if err != nil && !errors.Is(err, ErrResult) {

@@ -53,8 +53,8 @@ func ForAttempt(a *waybill.Attempt, step ...string) Key {
 	sum.Write(a.Payload)
 	return Key{
 		// A space stands in no ID: with a slash a job's step could be another job.
-		Scope: scopeOf(a), ID: strings.Join(append([]string{a.ID}, step...), " "), Fingerprint: sum.Sum(nil), Token: a.Token,
-		Born: bornOf(a), Job: a.ID, IdempotencyKey: a.IdempotencyKey(step...), attempt: a,
+		Scope: a.Scope, ID: strings.Join(append([]string{a.ID}, step...), " "), Fingerprint: sum.Sum(nil), Token: a.Token,
+		Born: a.BornAt, Job: a.ID, IdempotencyKey: a.IdempotencyKey(step...), attempt: a,
 	}
 }
 
@@ -137,13 +137,4 @@ func (k Key) old(now time.Time) bool {
 	}
 	claimed := k.claimedAt()
 	return claimed.IsZero() || claimed.Sub(k.Born) > horizonSlack
-}
-
-// replayed counts a duplicate that was suppressed. An attempt that was killed told nobody of its effects: where all before
-// this one were, it counts them instead.
-func (k Key) replayed() {
-	k.count(suppressed)
-	if k.untold() {
-		k.count(applied)
-	}
 }

@@ -85,6 +85,22 @@ func TestPipe_settle(t *testing.T) {
 			state: waybill.StateDead, failures: 1, error: "settle: delay_ms is a JSON string: want float64",
 		},
 		{
+			name: "a count of effects that is none is a failure", do: `say '"outcome":"ack","effects":1.5'`, flags: last,
+			state: waybill.StateDead, failures: 1, error: "settle: effects is 1.5: a whole number from 0 to 1000",
+		},
+		{
+			name: "so is a negative one", do: `say '"outcome":"ack","suppressed":-1'`, flags: last,
+			state: waybill.StateDead, failures: 1, error: "settle: suppressed is -1: a whole number from 0 to 1000",
+		},
+		{
+			name: "and one beyond the bound", do: `say '"outcome":"ack","mismatches":1001'`, flags: last,
+			state: waybill.StateDead, failures: 1, error: "settle: mismatches is 1001: a whole number from 0 to 1000",
+		},
+		{
+			name: "and one of the wrong type", do: `say '"outcome":"ack","effects":"one"'`, flags: last,
+			state: waybill.StateDead, failures: 1, error: "settle: effects is a JSON string: want float64",
+		},
+		{
 			name: "a settle that is no JSON is a failure", do: `say '"outcome":"ack","result":NaN'`, flags: last,
 			state: waybill.StateDead, failures: 1, error: "settle is no JSON: ",
 		},

@@ -29,6 +29,9 @@ func oneQueue(s waybill.QueueStats, server string) [][]cell {
 		s.Accepted, s.Requeued, s.Completed, s.Died, s.Cancelled, s.Deleted, s.Live()))
 	add("deliveries", fmt.Sprintf("%d: %d completed, %s, %s, %s, %d released, %d active; %s refused", s.Deliveries, s.Completed,
 		count(s.Failures, "failure"), crashes(s.Crashes), count(s.Snoozes, "snooze"), s.Released, s.Active, count(s.Stale, "stale end")))
+	if s.Effects+s.Suppressed+s.Mismatches > 0 {
+		add("effects", fmt.Sprintf("%d applied, %s suppressed, %s", s.Effects, count(s.Suppressed, "duplicate"), mismatches(s.Mismatches)))
+	}
 	add("not added", fmt.Sprintf("%s, %s, %d rejected", count(s.Duplicates, "duplicate"), count(s.Conflicts, "conflict"), s.Rejected))
 	if s.DeadCut > 0 {
 		add("dead cut", fmt.Sprintf("%d beyond count or age", s.DeadCut))
@@ -47,4 +50,12 @@ func repeats(s waybill.QueueStats) string {
 	}
 	return fmt.Sprintf("duplicates are known of jobs that ended up to %s ago, with generated IDs %s", span(s.HorizonNamed),
 		span(s.HorizonGenerated))
+}
+
+// mismatches says how many, in words.
+func mismatches(n int64) string {
+	if n == 1 {
+		return "1 mismatch"
+	}
+	return fmt.Sprintf("%d mismatches", n)
 }

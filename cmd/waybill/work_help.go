@@ -36,6 +36,8 @@ The outcome is one of
   snooze  put off for "delay_ms", else for --snooze; no failure is counted
   dead    dead with "error"; not tried again
   cancel  cancelled, for the reason in "error"
+Beside any outcome may stand "effects", "suppressed" and "mismatches", up to 1000 each: how many effects were
+applied, were found done, or were refused as other work; queue stats counts them.
 Lines that are none of these (up to 32 KiB of each), and stderr, are logs. A message with another token is ignored; a line over
 1.5 MiB, or the child's exit before it settled, is a failure. At the end of stdin the child is to exit. Where
 one ends a new one is started, later and later (100 ms to 10 s) where it was of no use.

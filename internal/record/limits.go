@@ -12,6 +12,7 @@ import (
 const (
 	MaxName       = 128                       // bytes of a queue's or kind's name
 	MaxID         = 128                       // bytes of a job ID
+	MaxScope      = 255                       // bytes of a scope
 	MaxLine       = 1 << 10                   // bytes of a text for people: the reason of a cancel, the note of a progress
 	MaxPriority   = 1000                      // and its negative
 	MaxHeaders    = 32                        // headers of a job
@@ -63,6 +64,23 @@ func nameByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '.' || c == '_' || c == '-'
 }
 
+// CheckScope checks the scope of a job's receipts: 1 to 255 of A-Z a-z 0-9 . _ - / : so that it can be a queue, or a
+// path of names.
+func CheckScope(scope string) error {
+	if scope == "" {
+		return bad("scope", "is empty: give 1 to %d bytes", MaxScope)
+	}
+	if len(scope) > MaxScope {
+		return bad("scope", "is %d bytes long: at most %d", len(scope), MaxScope)
+	}
+	for _, c := range []byte(scope) {
+		if !nameByte(c) && c != '/' && c != ':' {
+			return bad("scope", "%q holds %q: only %s, '/', ':'", scope, c, nameAlphabet)
+		}
+	}
+	return nil
+}
+
 // CheckID checks a job ID: 1 to 128 bytes of printable UTF-8 without space.
 func CheckID(id string) error {
 	if id == "" {
@@ -89,6 +107,11 @@ func (j Job) Check(id string, priority int) error {
 	}
 	if err := CheckID(id); err != nil {
 		return err
+	}
+	if j.Scope != "" {
+		if err := CheckScope(j.Scope); err != nil {
+			return err
+		}
 	}
 	switch {
 	case priority < -MaxPriority || priority > MaxPriority:

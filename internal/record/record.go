@@ -32,6 +32,7 @@ const (
 	tagVersion     = 2
 	tagBorn        = 3
 	tagHeader      = 4
+	tagScope       = 5
 )
 
 // ErrNewer says that a record has a format that this program does not know: it was
@@ -56,6 +57,7 @@ type Job struct {
 	MaxFailures int               // 0: the worker's; negative: unlimited
 	Version     int               // of the payload's shape
 	Born        time.Time         // zero: the due time
+	Scope       string            // queue of its first enqueue; "": the queue it is in
 	Headers     map[string]string // outside the fingerprint
 }
 
@@ -86,6 +88,9 @@ func (j Job) appendFields(b []byte) []byte {
 	}
 	if !j.Born.IsZero() {
 		b = appendNumber(b, tagBorn, j.Born.UnixMilli())
+	}
+	if j.Scope != "" {
+		b = appendField(b, tagScope, []byte(j.Scope))
 	}
 	for _, k := range sortedKeys(j.Headers) {
 		field := binary.AppendUvarint(nil, uint64(len(k)))
@@ -211,7 +216,11 @@ func (r *Record) setField(tag uint64, b []byte) error {
 		r.Headers[string(b[n:n+int(size)])] = string(b[n+int(size):])
 		return nil
 	}
-	if tag > tagHeader { // of a later version
+	if tag == tagScope {
+		r.Scope = string(b)
+		return nil
+	}
+	if tag > tagScope { // of a later version
 		return nil
 	}
 	v, n := binary.Varint(b)

@@ -39,6 +39,9 @@ func jobs(t *rapid.T) record.Job {
 	if rapid.Bool().Draw(t, "has born") {
 		j.Born = time.UnixMilli(rapid.Int64Range(-1e12, 1e13).Draw(t, "born"))
 	}
+	if rapid.Bool().Draw(t, "has scope") {
+		j.Scope = rapid.StringMatching(`[A-Za-z0-9._/:-]{1,255}`).Draw(t, "scope")
+	}
 	if h := rapid.MapOfN(names, rapid.String(), 0, 4).Draw(t, "headers"); len(h) > 0 {
 		j.Headers = h
 	}
@@ -110,6 +113,16 @@ func TestRecord_Born(t *testing.T) {
 	}
 }
 
+func TestRecord_Scope(t *testing.T) {
+	job := record.Job{Kind: "k", Payload: []byte("p"), MaxFailures: 1}
+	bare := string(job.Blob())
+	job.Scope = "mail"
+	field := "\x05\x04mail" // as docs/protocol.md has it
+	if got, want := string(job.Blob()), strings.TrimSuffix(bare, "\x00p")+field+"\x00p"; got != want {
+		t.Errorf("blob\n got %q\nwant %q", got, want)
+	}
+}
+
 func TestRecord_OtherFormats(t *testing.T) {
 	good := stored(record.Head{Seq: 1}, time.UnixMilli(1), record.Job{Kind: "k"}.Blob())
 	newer := bytes.Clone(good)
@@ -123,7 +136,7 @@ func TestRecord_OtherFormats(t *testing.T) {
 		}
 	}
 	t.Run("an unknown field is skipped", func(t *testing.T) {
-		for _, field := range []string{"\x63\x02xy", "\x63\x00", "\x63\x02\xc3\xa9", "\x05\x01\x80"} {
+		for _, field := range []string{"\x63\x02xy", "\x63\x00", "\x63\x02\xc3\xa9", "\x06\x01\x80"} {
 			raw := append(bytes.Clone(good[:len(good)-1]), field+"\x00p"...)
 			r, err := record.Parse(raw)
 			if err != nil || string(r.Payload) != "p" {
@@ -199,6 +212,20 @@ func TestLimits(t *testing.T) {
 	for _, name := range []string{"", long, "a b", "a/b", "a:b", "{a}", "é"} {
 		if err := record.CheckName("queue", name); !errors.Is(err, record.ErrInvalid) || !strings.HasPrefix(err.Error(), "queue") {
 			t.Errorf("name %q: %v", name, err)
+		}
+	}
+	for _, scope := range []string{"", strings.Repeat("x", 256), "a b", "a\n", "{a}", "é"} {
+		err := record.Job{Kind: "k", Scope: scope}.Check("id", 0)
+		if scope == "" {
+			err = record.CheckScope(scope) // in a job it says that there is none
+		}
+		if !errors.Is(err, record.ErrInvalid) || !strings.HasPrefix(err.Error(), "scope: ") {
+			t.Errorf("scope %q: %v", scope, err)
+		}
+	}
+	for _, scope := range []string{"mail", "orders/billing", "a:b", strings.Repeat("x", 255)} {
+		if err := (record.Job{Kind: "k", Scope: scope}).Check("id", 0); err != nil {
+			t.Errorf("scope %q: %v", scope, err)
 		}
 	}
 	for _, id := range []string{"", long, "a b", "a\nb", "a\x00", "\xff", "a\u00a0b", "a\u200bb"} {

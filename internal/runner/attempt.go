@@ -22,7 +22,8 @@ type Attempt struct {
 	damage error     // of the record
 	lost   atomic.Bool
 	deaf   atomic.Bool
-	gated  bool // the gate of suspects is this attempt's, until its end is recorded or given up
+	told   effects // by the handler
+	gated  bool    // the gate of suspects is this attempt's, until its end is recorded or given up
 	// how long the handler took, and the job waited for it; its goroutine's
 	took, waited time.Duration
 
@@ -38,9 +39,14 @@ func (r *Runner) newAttempt(work context.Context, d store.Delivery, now time.Tim
 	return a
 }
 
+// ClaimedAt is when the attempt was claimed, by Redis's clock.
+func (a *Attempt) ClaimedAt() time.Time {
+	return a.Deadline.Add(-a.runner.o.Lease.Truncate(time.Millisecond)) // as the claim names it
+}
+
 // serverNow is Redis's clock as far as this process can tell: that of the claim, and the time since.
 func (a *Attempt) serverNow() time.Time {
-	return a.Deadline.Add(-a.runner.o.Lease).Add(time.Since(a.came))
+	return a.ClaimedAt().Add(time.Since(a.came))
 }
 
 // Stopping is closed when the runner begins to stop.

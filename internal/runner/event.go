@@ -34,6 +34,7 @@ type Event struct {
 	Took, Waited    time.Duration
 	Err             error
 	Recorded        bool
+	Effects         store.Effects // Ended
 }
 
 // observer calls the user's function. Neither its panics are the worker's nor a Goexit, as a test's FailNow is one: so
@@ -88,7 +89,7 @@ func (e ending) tellEnded(said store.Verdict) {
 		end = Cancel
 	}
 	e.a.tell(Event{
-		Type: Ended, Outcome: end, Took: e.took, Waited: e.waited, Err: e.err,
+		Type: Ended, Outcome: end, Took: e.took, Waited: e.waited, Err: e.err, Effects: e.s.Effects,
 		Recorded: said == store.Done || said == store.Already || said == store.CancelledNow,
 	})
 }

@@ -128,7 +128,7 @@ func (r *Runner) release() int {
 }
 
 func (r *Runner) releasing(a *Attempt) ending {
-	return ending{a: a, s: store.Settlement{Member: a.member, Keep: a.Rec.Keep, End: store.Release}}
+	return ending{a: a, s: store.Settlement{Member: a.member, Keep: a.Rec.Keep, End: store.Release, Effects: a.told.sum()}}
 }
 
 func within(done <-chan struct{}, d time.Duration) bool {

@@ -123,7 +123,7 @@ func claimCommand(cl store.Claim) command {
 func settleCommand(items []store.Settlement) command {
 	words := []string{"settle"}
 	for _, it := range items {
-		words = append(words, fmt.Sprintf("%s:%s%s;", it.Member, it.End, spans(it.Delay, it.Retention)))
+		words = append(words, fmt.Sprintf("%s:%s%s%s;", it.Member, it.End, spans(it.Delay, it.Retention), effectsText(it.Effects)))
 	}
 	c := command{text: strings.Join(words, " "), changes: true}
 	c.send = func(m *machine) (any, error) {
@@ -133,6 +133,13 @@ func settleCommand(items []store.Settlement) command {
 	}
 	c.expect = func(q *model.Queue) any { return q.Settle(items) }
 	return c
+}
+
+func effectsText(e store.Effects) string {
+	if e == (store.Effects{}) {
+		return ""
+	}
+	return fmt.Sprintf(" effects %d %d %d", e.Applied, e.Suppressed, e.Mismatches)
 }
 
 func renewCommand(lease time.Duration, members []string) command {

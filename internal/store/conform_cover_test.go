@@ -65,7 +65,9 @@ func (c *coverage) state(d dump) {
 		}
 		c.seen["key "+name]++
 	}
-	for field, key := range map[string]string{"ghosts": "meta", "high": "meta", "dead_cut": "stats", "kinds": "meta"} {
+	for field, key := range map[string]string{
+		"ghosts": "meta", "high": "meta", "kinds": "meta", "dead_cut": "stats", "effects": "stats", "suppressed": "stats", "mismatches": "stats",
+	} {
 		if _, ok := d[key].Hash[field]; ok {
 			c.seen[key+" "+field]++
 		}
@@ -88,7 +90,7 @@ var mustSee = []string{
 	"progress held", "progress lost", "ends lives", "ends completed", "ends gone",
 	"cancel cancelled", "cancel requested", "cancel ended", "cancel gone", "delete deleted", "delete active", "delete gone",
 	"requeue state", "requeue gone", "promote state", "promote gone", "purge deleted", "configure", "pause", "resume", "ring",
-	"flush", "get ready", "get gone", "list", "expire something", "stats dead_cut", "meta ghosts", "meta high",
+	"flush", "get ready", "get gone", "list", "expire something", "stats dead_cut", "stats effects", "stats suppressed", "stats mismatches", "meta ghosts", "meta high",
 	"key ready", "key urgent", "key suspects", "key parked", "key due", "key retry", "key overflow", "key leases", "key runs",
 	"key claims", "key cancels", "key faults", "key progress", "key dead", "key done", "key settled:g0", "key settled:g1", "key settled:n0",
 	"key settled:n1", "key bell", "key told", "key result",

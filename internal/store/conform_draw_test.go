@@ -178,6 +178,10 @@ func drawSettle(t *rapid.T, m *machine) (command, bool) {
 		it.Result = pick(t, "result", nil, []byte("r"), []byte{})
 		it.Dropped = rarely(t, "dropped", 8)
 		it.Line = pick(t, "line", store.Error{Attempt: 1, At: m.m.Now, Type: "failure", Message: "no", Worker: "w"}.Line(), "")
+		if rarely(t, "effects", 3) {
+			n := func(label string) int { return pick(t, label, 0, 1, 3) }
+			it.Effects = store.Effects{Applied: n("applied"), Suppressed: n("suppressed"), Mismatches: n("mismatches")}
+		}
 		items[i] = it
 	}
 	return settleCommand(items), true

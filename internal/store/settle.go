@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"time"
 )
 
@@ -19,13 +20,13 @@ const (
 	Cancel   End = "cancel"
 )
 
-// word is the end as an argument; of most it is a constant, for the sake of memory.
-func (e End) word() any {
-	if e == Ack {
-		return "ack"
-	}
-	return string(e)
+// Effects counts what became of the effects of one attempt. The zero value counts nothing, and costs nothing.
+type Effects struct {
+	Applied, Suppressed, Mismatches int // from 0 to MaxEffects
 }
+
+// MaxEffects bounds each count of one attempt: the script takes nine digits.
+const MaxEffects = 999_999_999
 
 // Settlement is the end of one attempt.
 type Settlement struct {
@@ -37,7 +38,22 @@ type Settlement struct {
 	Result    []byte        // Complete; nil = none
 	Dropped   bool          // Complete: there was a result, too large to keep
 	Line      string        // Retry, Dead: an Error's line; Cancel: the reason
+	Effects   Effects       // added to the queue's counters where the verdict is Done or CancelledNow
 }
+
+// word is the end as an argument, with the counts behind it; of most it is a constant, for the sake of memory.
+func (s Settlement) word() any {
+	if e := s.Effects; e != (Effects{}) {
+		return fmt.Sprintf("%s %d %d %d", s.End, within(e.Applied), within(e.Suppressed), within(e.Mismatches))
+	}
+	if s.End == Ack {
+		return "ack"
+	}
+	return string(s.End)
+}
+
+// within is a count that the script takes: one that it refused would be sent for ever.
+func within(n int) int { return min(max(n, 0), MaxEffects) }
 
 // Verdict is what a settlement or renewal found.
 type Verdict string
@@ -75,7 +91,7 @@ func (q *Queue) Settle(ctx context.Context, items []Settlement) ([]Verdict, erro
 func (q *Queue) settle(ctx context.Context, items []Settlement, out []Verdict) error {
 	args := make([]any, 0, 3*len(items))
 	for _, it := range items {
-		args = append(args, it.Member, it.End.word(), it.Keep)
+		args = append(args, it.Member, it.word(), it.Keep)
 		if it.End != Ack {
 			args = append(args, milliseconds(it.Delay), milliseconds(it.Retention), it.stored(), it.Line)
 		}

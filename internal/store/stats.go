@@ -36,6 +36,9 @@ type Stats struct {
 	Deliveries, Failures, Crashes, Snoozes, Released, Stale int64
 	// Enqueues that added nothing.
 	Duplicates, Conflicts, Rejected int64
+	// What became of effects, as attempts told it with their ends: applied, suppressed as duplicates, refused because a
+	// receipt was of other work. An attempt that was lost told nothing.
+	Effects, Suppressed, Mismatches int64
 	DeadCut                         int64 // dead jobs forgotten over the limits of count and age
 	Orphans                         int64 // leases and claimable elements found without a record: data was lost
 }
@@ -84,6 +87,7 @@ func (s *Stats) numbers() map[string]*int64 {
 		"stats:deleted": &s.Deleted, "stats:deliveries": &s.Deliveries, "stats:failures": &s.Failures,
 		"stats:crashes": &s.Crashes, "stats:snoozes": &s.Snoozes, "stats:released": &s.Released,
 		"stats:stale": &s.Stale, "stats:duplicates": &s.Duplicates, "stats:conflicts": &s.Conflicts,
+		"stats:effects": &s.Effects, "stats:suppressed": &s.Suppressed, "stats:mismatches": &s.Mismatches,
 		"stats:rejected": &s.Rejected, "stats:dead_cut": &s.DeadCut, "stats:orphans": &s.Orphans,
 	}
 }

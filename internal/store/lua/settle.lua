@@ -2,18 +2,32 @@
 -- ARGV: tag, then per item: lease member ("token element"), outcome, keep (13 bytes of the record),
 --       and unless the outcome is ack: delay ms, retention ms, result, error line.
 --       Outcome: ack (done; nothing kept) | complete (done; kept) | retry | snooze | release | dead | cancel
+--       Behind it may stand " <effects> <suppressed> <mismatches>" (1 to 9 digits each): what became of the
+--       attempt's effects. They are counted where the answer is done or cancelled.
 -- Reply: now, then a word an item, or one for all:
 --        done | already (you, before) | stale (another attempt holds or held it) | gone (nothing known)
 --        | cancelled (it was to go back, but a cancel was asked for)
---        An error reply where an item has no known outcome or its keep not 13 bytes: nothing was changed.
+--        An error reply where an item has no known outcome or its keep not 13 bytes, or where what stands behind
+--        an outcome is not three such numbers: nothing was changed.
 -- Promise: check and change are one step; a token that does not hold the lease changes nothing.
 local members, outcomes, keeps, extra, n, plain = {}, {}, {}, {}, 0, true
 local i, last = 2, #ARGV
 local known = {ack = true, complete = true, retry = true, snooze = true, release = true, dead = true, cancel = true}
+local tallies -- counts that stand behind outcomes, by item; nil where no outcome has any
+
+-- bare takes the counts off an outcome that is not known as it stands. It tells whether it is known then.
+local function bare(k)
+  local word, e, s, m = string.match(outcomes[k] or '', '^(%a+) (%d+) (%d+) (%d+)$')
+  if not word or #e > 9 or #s > 9 or #m > 9 then return false end
+  tallies = tallies or {}
+  outcomes[k], tallies[k] = word, {tonumber(e), tonumber(s), tonumber(m)}
+  return known[word]
+end
+
 while i <= last do
   n = n + 1
   members[n], outcomes[n], keeps[n] = ARGV[i], ARGV[i + 1], ARGV[i + 2]
-  if not known[outcomes[n]] or #(keeps[n] or '') ~= 13 then
+  if not (known[outcomes[n]] or bare(n)) or #(keeps[n] or '') ~= 13 then
     return redis.error_reply('ERR settle: item ' .. n .. ': unknown outcome, or keep is not 13 bytes')
   end
   i = i + 3
@@ -146,6 +160,20 @@ end
 for _, k in ipairs(rest) do settle(k) end
 if #rest > 0 then cut(math.max(#rest, 100)) end
 count('stale', stale)
+
+-- count_effects adds what the attempts told whose end this call recorded.
+local function count_effects()
+  local effects, suppressed, mismatches = 0, 0, 0
+  for k, t in pairs(tallies) do
+    if words[k] == 'done' or words[k] == 'cancelled' then
+      effects, suppressed, mismatches = effects + t[1], suppressed + t[2], mismatches + t[3]
+    end
+  end
+  count('effects', effects)
+  count('suppressed', suppressed)
+  count('mismatches', mismatches)
+end
+if tallies then count_effects() end
 if call('EXISTS', OVERFLOW) == 1 then ring() end -- there may be room now
 announce()
 local reply = answers(words)

@@ -166,7 +166,7 @@ func (q *Queue) Stats() store.Stats {
 		Cancelled: c["cancelled"], Deleted: c["deleted"], Deliveries: c["deliveries"], Failures: c["failures"],
 		Crashes: c["crashes"], Snoozes: c["snoozes"], Released: c["released"], Stale: c["stale"],
 		Duplicates: c["duplicates"], Conflicts: c["conflicts"], Rejected: c["rejected"], DeadCut: c["dead_cut"],
-		Orphans: c["orphans"],
+		Orphans: c["orphans"], Effects: c["effects"], Suppressed: c["suppressed"], Mismatches: c["mismatches"],
 	}
 	if capacity, ok := q.capacity(); ok {
 		s.Capacity = capacity

@@ -72,6 +72,7 @@ func (q *Queue) Settle(items []store.Settlement) []store.Verdict {
 		for i, it := range items {
 			if j := q.holder(it.Member); out[i] == store.Done && j != nil && acks == (it.End == store.Ack) {
 				out[i] = q.end(j, it)
+				q.countEffects(it.Effects)
 				if !acks {
 					others++
 				}
@@ -102,6 +103,13 @@ func (q *Queue) refuse(member string) store.Verdict {
 		return store.Stale
 	}
 	return store.Gone
+}
+
+// countEffects adds what an attempt whose end is recorded told of its effects. Nobody else's is counted.
+func (q *Queue) countEffects(e store.Effects) {
+	q.count("effects", int64(e.Applied))
+	q.count("suppressed", int64(e.Suppressed))
+	q.count("mismatches", int64(e.Mismatches))
 }
 
 // end ends an attempt that holds its lease. Where a cancel was asked for the job does not go back.

@@ -56,6 +56,7 @@ type job struct {
 	Errors          []struct{}        `json:"errors"`
 	Version         int               `json:"version"`
 	BornAt          *string           `json:"born_at"`
+	Scope           string            `json:"scope"`
 	MostGiven       *bool             `json:"max_failures_given"`
 	IdempotencyKey  string            `json:"idempotency_key"`
 	DeadlineAt      *string           `json:"deadline_at"`
@@ -66,7 +67,7 @@ func jobLine(a *waybill.Attempt, deadline time.Time) ([]byte, error) {
 	j := job{
 		Type: "job", ID: a.ID, Queue: a.Queue, Kind: a.Kind, State: string(waybill.StateActive), Token: a.Token,
 		Attempt: a.Number, Failures: a.Failures, Crashes: a.Crashes, MaxFailures: a.MaxFailures, Priority: a.Priority, Version: a.Version,
-		Headers: a.Headers, EnqueuedAt: timeText(a.EnqueuedAt), DueAt: timeText(a.DueAt),
+		Headers: a.Headers, EnqueuedAt: timeText(a.EnqueuedAt), DueAt: timeText(a.DueAt), BornAt: timeText(a.BornAt), Scope: a.Scope,
 		IdempotencyKey: a.IdempotencyKey(), DeadlineAt: timeText(deadline),
 	}
 	if utf8.Valid(a.Payload) {
@@ -103,6 +104,10 @@ type message struct {
 	Result  json.RawMessage `json:"result"`
 	Error   string          `json:"error"`
 	DelayMS *float64        `json:"delay_ms"`
+	// What became of the effects, of a child that keeps receipts of its own.
+	Effects    float64 `json:"effects"`
+	Suppressed float64 `json:"suppressed"`
+	Mismatches float64 `json:"mismatches"`
 
 	bad error // what is wrong with it
 }

@@ -29,6 +29,7 @@ func TestJobLine(t *testing.T) {
 	line, err := pipe.JobLine(&waybill.Attempt{
 		ID: "a\nb", Queue: "q", Kind: "k", Token: "1-x.1", Payload: []byte("{\"a\":\n1}"), Number: 3, Failures: 1, Crashes: 1,
 		MaxFailures: waybill.Unlimited, Priority: 5, EnqueuedAt: at, DueAt: at,
+		BornAt: at, Scope: "first",
 	}, at.Add(time.Minute))
 	if err != nil || bytes.Count(line, []byte("\n")) != 1 || !bytes.HasSuffix(line, []byte("\n")) {
 		t.Fatalf("it is not one line: %q, %v", line, err)
@@ -52,6 +53,7 @@ func TestJobLine(t *testing.T) {
 			"type": `"job"`, "id": `"a\nb"`, "state": `"active"`, "payload": `"{\"a\":\n1}"`, "payload_base64": "null", "attempt": "3",
 			"failures": "1", "crashes": "1", "max_failures": "-1", "headers": "{}", "enqueued_at": `"2026-01-31T09:00:00.250Z"`,
 			"deadline_at": `"2026-01-31T09:01:00.250Z"`, "idempotency_key": `"k/a\nb"`, "snoozes": "null", "errors": "null",
+			"born_at": `"2026-01-31T09:00:00.250Z"`, "scope": `"first"`,
 		} {
 			if string(got[name]) != want {
 				t.Errorf("%s is %s, want %s", name, got[name], want)

@@ -1,6 +1,7 @@
 package pipe
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -25,10 +26,7 @@ func release(err error) error { return &runner.Steer{End: runner.Release, Err: e
 // outcome turns a settle into the end of an attempt. What is wrong with it is a failure of the job.
 func (m message) outcome(snooze time.Duration) ([]byte, error) {
 	delay, err := m.delay(snooze)
-	if m.bad != nil {
-		err = m.bad
-	}
-	if err != nil {
+	if err := cmp.Or(m.bad, err, m.checkEffects()); err != nil {
 		return nil, err
 	}
 	said := errors.New(m.Error)

@@ -101,6 +101,9 @@ func (p *Pool) Handle(ctx context.Context, a *waybill.Attempt) ([]byte, error) {
 		case err != nil:
 			return nil, err
 		case d.told != nil || !d.unread:
+			if d.settle != nil {
+				d.settle.tellEffects(a)
+			}
 			return d.outcome(p.o.Snooze)
 		}
 	}
