@@ -18,8 +18,9 @@ demo: ## show the queue at work, on a Redis of its own
 	@scripts/demo.sh
 
 .PHONY: test
-test: ## run the tests with the race detector (installs redis-server and ruby if needed)
+test: ## run the tests with the race detector (installs redis-server, postgresql, mariadb-server and ruby if needed)
 	@scripts/install-redis.sh
+	@scripts/install-databases.sh
 	@scripts/install-languages.sh
 	go test -race ./...
 

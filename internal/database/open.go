@@ -63,9 +63,9 @@ func parse(rawURL string) (*url.URL, scheme, error) {
 	s, known := schemeOf(strings.ToLower(name))
 	switch {
 	case !found:
-		return nil, s, fmt.Errorf("%w: it has no scheme; right are postgres://, mariadb://, mysql:// and sqlite:", ErrURL)
+		return nil, s, fmt.Errorf("%w: it has no scheme; right is sqlite:path, or postgres://, mariadb:// or mysql:// and the address", ErrURL)
 	case !known:
-		return nil, s, fmt.Errorf("%w: unknown scheme %q; right are postgres://, mariadb://, mysql:// and sqlite:", ErrURL, name)
+		return nil, s, fmt.Errorf("%w: unknown scheme %q; right is sqlite:path, or postgres://, mariadb:// or mysql:// and the address", ErrURL, name)
 	}
 	u, err := url.Parse(rawURL)
 	if err != nil {

@@ -136,6 +136,11 @@ func TestComplaint(t *testing.T) {
 		{"waybilltest", "internal/redistest", false},
 		{"test/faults", "internal/redistest", true},
 		{"internal/redistest", "internal/devredis", true},
+		{"cmd/waybill", "internal/database", true},
+		{"receipt", "internal/database", false},
+		{"examples/total", "internal/devsql", true},
+		{"examples/total", "internal/sqltest", false},
+		{"test/faults", "internal/sqltest", true},
 	}
 	for _, c := range cases {
 		if why := complaint(c.from, c.to); (why == "") != c.fine {

@@ -2,7 +2,7 @@ package sqltest_test
 
 import (
 	"database/sql"
-	"strings"
+	"os"
 	"testing"
 	"time"
 
@@ -36,10 +36,10 @@ func ask(t *testing.T, db *sql.DB, question string) (answer string) {
 // The table has the same name in all: a database that were shared would have it already.
 func TestEach(t *testing.T) {
 	t.Parallel()
-	var drivers []string
+	runs := map[string]int{}
 	for range 2 {
 		sqltest.Each(t, func(t *testing.T, d *sqltest.Database) {
-			drivers = append(drivers, d.Driver)
+			runs[d.Driver]++
 			db := d.Open(t)
 			run(t, db, "CREATE TABLE t (n INTEGER)")
 			run(t, db, "INSERT INTO t VALUES (10)")
@@ -54,8 +54,11 @@ func TestEach(t *testing.T) {
 			}
 		})
 	}
-	if got := strings.Join(drivers, " "); got != "pgx mysql sqlite sqlite3 pgx mysql sqlite sqlite3" {
-		t.Errorf("drivers were %s", got)
+	for _, driver := range []string{"pgx", "mysql", "sqlite", "sqlite3"} {
+		absent := runs[driver] == 0 && driver != "sqlite" && os.Getenv("CI") == ""
+		if runs[driver] != 2 && !absent {
+			t.Errorf("%d runs with %s, want 2", runs[driver], driver)
+		}
 	}
 }
 
@@ -107,15 +110,18 @@ func TestShared(t *testing.T) {
 	}
 }
 
-// A socket's file of a server that has ended answers nobody.
 func TestStart(t *testing.T) {
 	t.Parallel()
-	for _, kind := range []dialect.Dialect{dialect.PostgreSQL, dialect.MariaDB} {
-		t.Run(string(kind)+" is durable, keeps what was committed and ends with its test", func(t *testing.T) {
+	settings := map[dialect.Dialect]string{
+		dialect.PostgreSQL: "deadlock_timeout=123ms",
+		dialect.MariaDB:    "innodb_lock_wait_timeout=7",
+	}
+	for kind, setting := range settings {
+		t.Run(string(kind)+" is durable, takes settings, keeps what was committed and ends with its test", func(t *testing.T) {
 			t.Parallel()
 			var s *devsql.Server
 			t.Run("test", func(t *testing.T) {
-				s = sqltest.Start(t, kind, devsql.Options{})
+				s = sqltest.Start(t, kind, devsql.Options{Settings: []string{setting}})
 				d := sqltest.On(t, s)
 				durable(t, d)
 				run(t, d.Open(t), "CREATE TABLE t (n INTEGER)")
@@ -134,25 +140,19 @@ func TestStart(t *testing.T) {
 			waitGone(t, s.PID(), s.Dir(), time.Now().Add(10*time.Second))
 		})
 	}
-	t.Run("a setting reaches the server", func(t *testing.T) {
-		t.Parallel()
-		s := sqltest.Start(t, dialect.PostgreSQL, devsql.Options{Settings: []string{"fsync=off", "deadlock_timeout=123ms"}})
-		if got := ask(t, sqltest.On(t, s).Open(t), "SHOW deadlock_timeout"); got != "123ms" {
-			t.Errorf("is %s", got)
-		}
-	})
 }
 
+// durable looks at what makes a commit durable, and at the setting that was given.
 func durable(t *testing.T, d *sqltest.Database) {
 	t.Helper()
-	if d.Dialect == dialect.PostgreSQL {
-		if got := ask(t, d.Open(t), "SHOW fsync"); got != "on" {
-			t.Errorf("fsync is %s", got)
-		}
-		return
+	question := "SELECT concat_ws(' ', current_setting('fsync'), current_setting('full_page_writes'), current_setting('deadlock_timeout'))"
+	want := "on on 123ms"
+	if d.Dialect == dialect.MariaDB {
+		question = "SELECT concat_ws(' ', @@innodb_flush_log_at_trx_commit, @@innodb_flush_method, @@innodb_doublewrite, @@innodb_lock_wait_timeout)"
+		want = "1 O_DIRECT ON 7"
 	}
-	if got := ask(t, d.Open(t), "SELECT concat(@@innodb_flush_log_at_trx_commit, @@innodb_doublewrite)"); got != "1ON" {
-		t.Errorf("flush at commit and doublewrite are %s", got)
+	if got := ask(t, d.Open(t), question); got != want {
+		t.Errorf("settings are %q, want %q", got, want)
 	}
 }
 
