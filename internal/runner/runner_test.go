@@ -34,6 +34,7 @@ type fakeQueue struct {
 	slow   time.Duration            // how long a call takes that fails
 	during func(call string)        // while a call is under way
 	next   time.Time                // what claims say of it
+	told   []store.Effects          // with each end that was sent, answered or not
 }
 
 // sent notes a call and what it is about, and waits where the queue is frozen.
@@ -97,6 +98,11 @@ func (q *fakeQueue) Claim(ctx context.Context, c store.Claim) (store.Claimed, er
 
 func (q *fakeQueue) Settle(ctx context.Context, items []store.Settlement) ([]store.Verdict, error) {
 	out := make([]store.Verdict, len(items))
+	q.mu.Lock()
+	for _, it := range items {
+		q.told = append(q.told, it.Effects)
+	}
+	q.mu.Unlock()
 	if err := q.sent(ctx, "settle"); err != nil {
 		return out, err
 	}
