@@ -89,7 +89,7 @@ func (b bank) paid(ctx context.Context, job *waybill.Job[order]) error {
 	if err != nil {
 		return err
 	}
-	defer tx.Rollback()
+	defer func() { _ = tx.Rollback() }() // after a commit it does nothing
 	key := receipt.For(job).Business(fmt.Sprintf("order %d paid", job.Args.Number), job.Args.Cents)
 	outcome, err := b.receipts.InTx(ctx, tx, key, func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, "UPDATE account SET cents = cents + ?", job.Args.Cents)
