@@ -3,7 +3,6 @@ package receipt
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"time"
 
@@ -95,12 +94,8 @@ func InSession[Out any](
 	}
 	began := time.Now()
 	res, err := once(ctx, r, s, k, try{held: true}, apply)
-	if f := r.d.Fault(err); err != nil && f != dialect.Other {
+	if f := r.d.Fault(err); f != dialect.Other && f != dialect.Missing {
 		r.retried(ctx, k, f, err)
-	}
-	var foreign *dialect.ForeignError
-	if errors.As(err, &foreign) && r.d.Fault(err) == dialect.Other {
-		err = foreign.Err
 	}
 	return ended(r, k, res, r.explained(err), began)
 }

@@ -79,8 +79,14 @@ func snoozed(err error) error {
 	return &runner.Steer{End: runner.Snooze, Delay: 2*time.Second + rand.N(8*time.Second), Err: err}
 }
 
-// explained gives an error its name, and says how its job ends.
+// explained gives an error its name, and says how its job ends. The user's own stays as it is.
 func (r *Receipts) explained(err error) error {
+	fault := r.d.Fault(err)
+	var gave *dialect.RetryError
+	if errors.As(err, &gave) {
+		fault = gave.Fault
+	}
+	err = dialect.Own(err)
 	var steer *runner.Steer
 	if err == nil || errors.As(err, &steer) { // the user said, or it was explained already
 		return err
@@ -92,11 +98,6 @@ func (r *Receipts) explained(err error) error {
 	}
 	if errors.Is(err, ErrRetry) {
 		return snoozed(err)
-	}
-	fault := r.d.Fault(err)
-	var gave *dialect.RetryError
-	if errors.As(err, &gave) {
-		fault = gave.Fault
 	}
 	switch fault {
 	case dialect.Blocked:

@@ -15,7 +15,7 @@ import (
 
 // Limits of a key, in bytes: as wide as the columns are. A job's ID has at most 128, a queue's name too.
 const (
-	maxScope       = 255
+	maxScope       = 190 // in a column of 255, behind an installation of 64 and a colon
 	maxID          = 512
 	maxToken       = 128
 	maxJob         = 128

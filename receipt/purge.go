@@ -67,6 +67,9 @@ func (r *Receipts) Purge(ctx context.Context, scope string, age time.Duration, t
 	if age < LeastPurgeAge {
 		return p, invalid("age", "is %s: at least %s", age, LeastPurgeAge)
 	}
+	if scope == "" || len(scope) > maxScope {
+		return p, invalid("scope", "is %d bytes long: 1 to %d", len(scope), maxScope)
+	}
 	var now int64
 	if err := r.db.QueryRowContext(ctx, r.sql["now"]).Scan(&now); err != nil {
 		return p, fmt.Errorf("purge %s: %w", scope, err)

@@ -85,6 +85,10 @@ func (o Options) check(d Dialect) error {
 	if !dialect.TablesOK(o.Tables) {
 		return invalid("tables", "is %q: at most 40 of a-z 0-9 _, not a digit first, perhaps behind a schema and a dot", o.Tables)
 	}
+	if o.Isolation < sql.LevelDefault || o.Isolation > sql.LevelSerializable || o.Isolation == sql.LevelWriteCommitted ||
+		o.Isolation == sql.LevelSnapshot || d == SQLite && o.Isolation != sql.LevelDefault && o.Isolation != sql.LevelSerializable {
+		return invalid("isolation", "is %s, which %s has not", o.Isolation, d)
+	}
 	for field, d := range map[string]time.Duration{
 		"lock timeout": o.LockTimeout, "idle timeout": o.IdleTimeout, "retry for": o.RetryFor,
 	} {

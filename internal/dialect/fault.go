@@ -88,7 +88,7 @@ func postgresFault(err error) Fault {
 
 // mariaFault reads the error number. Numbers: MariaDB's and MySQL's lists of error codes.
 func mariaFault(err error) Fault {
-	number, ok := field(err, "Number")
+	number, ok := field(err, "mysql.MySQLError", "Number")
 	if !ok {
 		return Other
 	}
@@ -108,12 +108,11 @@ func mariaFault(err error) Fault {
 // sqliteFault reads the result code. Codes: SQLite's "Result and Error Codes".
 func sqliteFault(err error) Fault {
 	var code int64
-	var e interface{ Code() int } // modernc
-	if errors.As(err, &e) {
+	if e, ok := named(err, "sqlite.Error").(interface{ Code() int }); ok { // modernc
 		code = int64(e.Code())
-	} else if c, ok := field(err, "ExtendedCode"); ok { // mattn
+	} else if c, ok := field(err, "sqlite3.Error", "ExtendedCode"); ok { // mattn
 		if code = c; code == 0 {
-			code, _ = field(err, "Code")
+			code, _ = field(err, "sqlite3.Error", "Code")
 		}
 	}
 	switch {
@@ -127,20 +126,36 @@ func sqliteFault(err error) Fault {
 	return Other
 }
 
-// field is a number in the struct of a driver's error. Those drivers give it in no other way, and importing them would
-// make everybody compile all of them.
-func field(err error, name string) (int64, bool) {
-	for ; err != nil; err = errors.Unwrap(err) {
-		v := reflect.Indirect(reflect.ValueOf(err))
-		if v.Kind() != reflect.Struct {
-			continue
+// named is the error of a driver's type in the tree of err, or nil. Importing the drivers would make everybody compile all
+// of them; and by its methods alone an error of another system may look like one of theirs.
+func named(err error, name string) error {
+	if err == nil || reflect.Indirect(reflect.ValueOf(err)).Type().String() == name {
+		return err
+	}
+	switch e := err.(type) { //nolint:errorlint // it walks the tree
+	case interface{ Unwrap() error }:
+		return named(e.Unwrap(), name)
+	case interface{ Unwrap() []error }:
+		for _, part := range e.Unwrap() {
+			if found := named(part, name); found != nil {
+				return found
+			}
 		}
-		switch f := v.FieldByName(name); {
-		case f.CanInt():
-			return f.Int(), true
-		case f.CanUint():
-			return int64(f.Uint()), true //nolint:gosec // an error number
-		}
+	}
+	return nil
+}
+
+// field is a number in the struct of a driver's error: some give it in no other way.
+func field(err error, name, number string) (int64, bool) {
+	found := named(err, name)
+	if found == nil {
+		return 0, false
+	}
+	switch f := reflect.Indirect(reflect.ValueOf(found)).FieldByName(number); {
+	case f.CanInt():
+		return f.Int(), true
+	case f.CanUint():
+		return int64(f.Uint()), true //nolint:gosec // an error number
 	}
 	return 0, false
 }

@@ -55,34 +55,43 @@ func ReadMigrations(files fs.FS, dir, tables string) ([]Migration, error) {
 // table of what was done. Two that migrate at once wait for each other. On MariaDB and MySQL a step whose process was
 // killed is begun again: its statements must bear that.
 func (d Dialect) Migrate(ctx context.Context, db *sql.DB, tables, part string, steps []Migration) ([]Migration, error) {
-	conn, err := db.Conn(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("migrate: %w", err)
-	}
-	defer func() { _ = conn.Close() }()
 	var done []Migration
-	err = d.exclusively(ctx, conn, func() error {
-		done = nil
-		if _, err := conn.ExecContext(ctx, d.migrationTable(tables)); err != nil {
-			return fmt.Errorf("make the table of migrations: %w", err)
+	err := d.Retry(ctx, lockWait, func(Fault, error) {}, func(ctx context.Context) error {
+		conn, err := db.Conn(ctx)
+		if err != nil {
+			return fmt.Errorf("migrate: %w", err)
 		}
-		var last int
-		row := conn.QueryRowContext(ctx, Fill("SELECT coalesce(max(number), 0) FROM waybill_migration WHERE part = '"+part+"'", tables))
-		if err := row.Scan(&last); err != nil {
-			return fmt.Errorf("read the table of migrations: %w", err)
-		}
-		if last > len(steps) {
-			return fmt.Errorf("the %s tables are at step %d, and this program knows %d: it is older than they are", part, last, len(steps))
-		}
-		for _, m := range steps[last:] {
-			if err := m.do(ctx, conn, tables, part); err != nil {
-				return err
-			}
-			done = append(done, m)
-		}
-		return nil
+		defer func() { _ = conn.Close() }()
+		return d.exclusively(ctx, conn, func() error {
+			done, err = d.missing(ctx, conn, tables, part, steps)
+			return err
+		})
 	})
-	return done, err
+	if err != nil {
+		return nil, err
+	}
+	return done, nil
+}
+
+// missing does the steps that were not done yet.
+func (d Dialect) missing(ctx context.Context, conn *sql.Conn, tables, part string, steps []Migration) ([]Migration, error) {
+	if _, err := conn.ExecContext(ctx, d.migrationTable(tables)); err != nil {
+		return nil, fmt.Errorf("make the table of migrations: %w", err)
+	}
+	var last int
+	row := conn.QueryRowContext(ctx, Fill("SELECT coalesce(max(number), 0) FROM waybill_migration WHERE part = '"+part+"'", tables))
+	if err := row.Scan(&last); err != nil {
+		return nil, fmt.Errorf("read the table of migrations: %w", err)
+	}
+	if last > len(steps) {
+		return nil, fmt.Errorf("the %s tables are at step %d, and this program knows %d: it is older than they are", part, last, len(steps))
+	}
+	for _, m := range steps[last:] {
+		if err := m.do(ctx, conn, tables, part); err != nil {
+			return nil, err
+		}
+	}
+	return steps[last:], nil
 }
 
 func (m Migration) do(ctx context.Context, conn *sql.Conn, tables, part string) error {
@@ -112,29 +121,45 @@ const lockWait = time.Minute
 
 // exclusively runs f while nobody else migrates, and on PostgreSQL and SQLite in one transaction.
 func (d Dialect) exclusively(ctx context.Context, conn *sql.Conn, f func() error) error {
-	begin, end, undo := []string{"BEGIN", "SELECT pg_advisory_xact_lock(8733211)"}, "COMMIT", "ROLLBACK"
-	switch d {
-	case SQLite:
-		begin = []string{"BEGIN IMMEDIATE"}
-	case MariaDB, MySQL:
-		begin, end = []string{fmt.Sprintf("SELECT GET_LOCK('waybill_migration', %d)", seconds(lockWait))}, "DO RELEASE_LOCK('waybill_migration')"
+	end, undo := "COMMIT", "ROLLBACK"
+	if d == MariaDB || d == MySQL {
+		end = "DO RELEASE_LOCK('waybill_migration')"
 		undo = end
 	}
-	return d.Retry(ctx, lockWait, func(Fault, error) {}, func(ctx context.Context) error {
-		for _, statement := range begin {
-			if _, err := conn.ExecContext(ctx, statement); err != nil {
-				return fmt.Errorf("begin the migration: %w", err)
-			}
+	err := d.lock(ctx, conn)
+	if err == nil {
+		err = f()
+	}
+	if err == nil {
+		if _, err = conn.ExecContext(ctx, end); err == nil {
+			return nil
 		}
-		if err := f(); err != nil {
-			if _, undone := conn.ExecContext(context.WithoutCancel(ctx), undo); undone != nil {
-				discard(conn)
-			}
-			return err
+		err = fmt.Errorf("end the migration: %w", err)
+	}
+	if _, undone := conn.ExecContext(context.WithoutCancel(ctx), undo); undone != nil {
+		discard(conn)
+	}
+	return err
+}
+
+// lock keeps others from migrating.
+func (d Dialect) lock(ctx context.Context, conn *sql.Conn) (err error) {
+	switch d {
+	case SQLite:
+		_, err = conn.ExecContext(ctx, "BEGIN IMMEDIATE")
+	case PostgreSQL:
+		if _, err = conn.ExecContext(ctx, "BEGIN"); err == nil {
+			_, err = conn.ExecContext(ctx, "SELECT pg_advisory_xact_lock(8733211)")
 		}
-		if _, err := conn.ExecContext(ctx, end); err != nil {
-			return fmt.Errorf("end the migration: %w", err)
+	default:
+		var got sql.NullInt64
+		row := conn.QueryRowContext(ctx, fmt.Sprintf("SELECT GET_LOCK('waybill_migration', %d)", seconds(lockWait)))
+		if err = row.Scan(&got); err == nil && got.Int64 != 1 {
+			return fmt.Errorf("begin the migration: another one is still running after %s", lockWait)
 		}
-		return nil
-	})
+	}
+	if err != nil {
+		return fmt.Errorf("begin the migration: %w", err)
+	}
+	return nil
 }

@@ -37,12 +37,15 @@ func (d Dialect) Run(ctx context.Context, db *sql.DB, t Tx, f func(context.Conte
 		discard(conn)
 		return fmt.Errorf("set up the session: %w", err)
 	}
-	defer d.leave(ctx, conn)
+	committed := false
+	defer func() { d.leave(ctx, conn, committed) }()
 	tx, err := conn.BeginTx(ctx, &sql.TxOptions{Isolation: t.Isolation})
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
-	return finish(ctx, tx, f)
+	err = finish(ctx, tx, f)
+	committed = err == nil
+	return err
 }
 
 func finish(ctx context.Context, tx *sql.Tx, f func(context.Context, *sql.Tx) error) error {
@@ -75,14 +78,22 @@ func (d Dialect) enter(t Tx) string {
 		idle, seconds(t.LockTimeout), idle, seconds(t.IdleTimeout))
 }
 
-// leave gives the connection back as it was, or closes it.
-func (d Dialect) leave(ctx context.Context, conn *sql.Conn) {
+// leave gives the connection back as it was, or closes it. Setting autocommit commits what is open; and where the context
+// has ended, or a deadlock was ignored, something may be: database/sql rolls back on its own time, and only what it knows.
+func (d Dialect) leave(ctx context.Context, conn *sql.Conn, committed bool) {
 	back := "SET SESSION autocommit=@waybill_autocommit, SESSION innodb_lock_wait_timeout=@waybill_lock, SESSION " +
 		d.idleSetting() + "=@waybill_idle"
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer stop()
-	if _, err := conn.ExecContext(ctx, back); err != nil {
-		discard(conn)
+	statements := []string{"ROLLBACK", back}
+	if committed {
+		statements = statements[1:]
+	}
+	for _, statement := range statements {
+		if _, err := conn.ExecContext(ctx, statement); err != nil {
+			discard(conn)
+			return
+		}
 	}
 }
 

@@ -4,6 +4,8 @@ package pgxreceipt
 
 import (
 	"context"
+	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 
@@ -19,6 +21,7 @@ import (
 type Receipts struct {
 	*receipt.Receipts
 	pool *pgxpool.Pool
+	db   *sql.DB // of the embedded Receipts
 	iso  pgx.TxIsoLevel
 }
 
@@ -32,12 +35,17 @@ func New(pool *pgxpool.Pool, o receipt.Options) (*Receipts, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := receipt.New(stdlib.OpenDBFromPool(pool), receipt.PostgreSQL, o)
+	db := stdlib.OpenDBFromPool(pool)
+	r, err := receipt.New(db, receipt.PostgreSQL, o)
 	if err != nil {
+		_ = db.Close() // nothing was opened
 		return nil, err
 	}
-	return &Receipts{Receipts: r, pool: pool, iso: iso}, nil
+	return &Receipts{Receipts: r, pool: pool, db: db, iso: iso}, nil
 }
+
+// Close ends what New started beside the pool. The pool stays open.
+func (r *Receipts) Close() error { return r.db.Close() }
 
 // Do is receipt.Receipts.Do with a pgx.Tx.
 func (r *Receipts) Do(ctx context.Context, k receipt.Key, apply func(context.Context, pgx.Tx) error) (receipt.Outcome, error) {
@@ -77,6 +85,9 @@ func (r *Receipts) run(ctx context.Context, f func(context.Context, pgx.Tx) erro
 	}
 	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // after a commit it does nothing; also where f panics
 	if err := f(ctx, tx); err != nil {
+		if tx.Conn().IsClosed() && ctx.Err() == nil { // as where the server ended an idle transaction: run it again
+			return fmt.Errorf("%w, after: %w", driver.ErrBadConn, err)
+		}
 		return err
 	}
 	if err := tx.Commit(ctx); err != nil {

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/waybillhq/waybill"
+	"github.com/waybillhq/waybill/internal/database"
+	"github.com/waybillhq/waybill/internal/devsql"
+	"github.com/waybillhq/waybill/internal/dialect"
+	"github.com/waybillhq/waybill/receipt"
+)
+
+const rows = 1000
+
+// rig is a database with the rows and the receipts' tables.
+type rig struct {
+	dialect  dialect.Dialect
+	server   *devsql.Server // nil: SQLite
+	dir      string
+	db       *sql.DB
+	receipts *receipt.Receipts
+	update   string
+	jobs     atomic.Int64
+}
+
+func newRig(ctx context.Context, d dialect.Dialect) (*rig, error) {
+	r := &rig{dialect: d, update: "UPDATE account SET total = total + 10 WHERE id = ?"}
+	if d == dialect.PostgreSQL {
+		r.update = "UPDATE account SET total = total + 10 WHERE id = $1"
+	}
+	err := r.open(ctx)
+	if err == nil {
+		err = r.fill(ctx)
+	}
+	if err != nil {
+		r.close()
+		return nil, err
+	}
+	return r, nil
+}
+
+// startTimeout bounds the start of a server, which takes about two seconds.
+const startTimeout = time.Minute
+
+func (r *rig) open(ctx context.Context) (err error) {
+	if r.dir, err = os.MkdirTemp("", "wbreceipts"); err != nil {
+		return err
+	}
+	address := "sqlite://" + filepath.Join(r.dir, "bench.db")
+	if r.dialect != dialect.SQLite {
+		ctx, stop := context.WithTimeout(ctx, startTimeout)
+		defer stop()
+		if r.server, err = devsql.Start(ctx, r.dialect, devsql.Options{}); err != nil {
+			return err
+		}
+		name, err := r.server.NewDatabase(ctx)
+		if err != nil {
+			return err
+		}
+		address = r.server.URL(name)
+	}
+	if r.db, _, err = database.Open(ctx, address); err != nil {
+		return err
+	}
+	r.db.SetMaxIdleConns(16)
+	_, err = receipt.Migrate(ctx, r.db, r.dialect, receipt.Options{})
+	if err != nil {
+		return err
+	}
+	r.receipts, err = receipt.New(r.db, r.dialect, receipt.Options{})
+	return err
+}
+
+func (r *rig) fill(ctx context.Context) error {
+	var values []string
+	for id := range rows {
+		values = append(values, fmt.Sprintf("(%d, 0)", id))
+	}
+	for _, statement := range []string{
+		"CREATE TABLE account (id INTEGER PRIMARY KEY, total INTEGER NOT NULL)",
+		"INSERT INTO account VALUES " + strings.Join(values, ", "),
+	} {
+		if _, err := r.db.ExecContext(ctx, statement); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *rig) close() {
+	if r.db != nil {
+		_ = r.db.Close() // its server ends next
+	}
+	if r.server != nil {
+		_ = r.server.Close()
+	}
+	_ = os.RemoveAll(r.dir) // a temporary folder
+}
+
+// effect is the same in both.
+func (r *rig) effect(ctx context.Context, tx *sql.Tx) error {
+	_, err := tx.ExecContext(ctx, r.update, rand.IntN(rows))
+	return err
+}
+
+func (r *rig) plain(ctx context.Context) error {
+	tx, err := r.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if err := r.effect(ctx, tx); err != nil {
+		return errors.Join(err, tx.Rollback())
+	}
+	return tx.Commit()
+}
+
+// withReceipt is one job, as a worker would have it.
+func (r *rig) withReceipt(ctx context.Context) error {
+	id := fmt.Sprint("order-", r.jobs.Add(1))
+	k := receipt.ForAttempt(&waybill.Attempt{
+		ID: id, Queue: "pay", Kind: "add", Token: id + "/1", Payload: []byte(`{"amount":10}`), DueAt: time.Now(),
+	})
+	_, err := r.receipts.Do(ctx, k, r.effect)
+	return err
+}
+
+// rate runs f with so many clients, and gives how often a second it came through.
+func (r *rig) rate(ctx context.Context, most time.Duration, clients int, f func(context.Context) error) (float64, error) {
+	var n atomic.Int64
+	var all sync.WaitGroup
+	errs := make([]error, clients)
+	began := time.Now()
+	for i := range clients {
+		all.Go(func() {
+			for errs[i] == nil && time.Since(began) < most {
+				if errs[i] = f(ctx); errs[i] == nil {
+					n.Add(1)
+				}
+			}
+		})
+	}
+	all.Wait()
+	return float64(n.Load()) / time.Since(began).Seconds(), errors.Join(errs...)
+}
+
+func median(of []float64) float64 {
+	sorted := slices.Sorted(slices.Values(of))
+	return sorted[len(sorted)/2]
+}
+
+func list(ratios []float64) string {
+	var all []string
+	for _, r := range ratios {
+		all = append(all, fmt.Sprintf("%.2f", r))
+	}
+	return strings.Join(all, " ")
+}
