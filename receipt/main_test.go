@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
+	"github.com/waybillhq/waybill/internal/redistest"
 	"github.com/waybillhq/waybill/internal/sqltest"
 )
 
@@ -23,5 +24,5 @@ func TestMain(m *testing.M) {
 	if err := mysql.SetLogger(&mysql.NopLogger{}); err != nil { // connections are lost on purpose
 		panic(err)
 	}
-	sqltest.Main(m)
+	redistest.Main(sqltest.Ending(m))
 }

@@ -20,7 +20,9 @@ import (
 //     it counts only Final after the last call could have been sent. So this is at least once, made unlikely to be twice.
 //   - Neither: an unanswered call ends in StateUnknown and a dead job, for a person to look into and to Resolve.
 //
-// With both, the key counts first and Lookup after it has expired. The zero value of each field means: not declared, or the
+// With both, the key counts first and Lookup after it has expired. A key's time is counted from the intent, by the database's
+// clock, and never anew but where a person says Again. An attempt that comes while the call of another may be under way waits
+// for the end of that one's timeout before it gives up. The zero value of each field means: not declared, or the
 // default that stands at it.
 type Operation[Req, Res any] struct {
 	// Request is what is asked for. What the first attempt saved is sent by all later ones too.
@@ -28,7 +30,7 @@ type Operation[Req, Res any] struct {
 	// Send calls the other side. Its five answers: nil and the result are done; Refused is for good; Pending and Busy are to
 	// be asked again later; every other error is unknown. An error that came before anything was sent may be given as Busy.
 	Send func(ctx context.Context, c Call[Req]) (Res, error)
-	// Timeout of one call; 0 = 30 s. A client that goes on sending after its context ended breaks Final and KeyTTL.
+	// Timeout of one call, from when it was noted in the database; 0 = 30 s. A client that goes on sending after its context ended breaks Final and KeyTTL.
 	Timeout time.Duration
 	// KeyTTL is how long the other side knows an idempotency key from its first sight on; 0 = it does not.
 	KeyTTL time.Duration
@@ -36,7 +38,8 @@ type Operation[Req, Res any] struct {
 	Lookup func(ctx context.Context, c Call[Req]) (Res, error)
 	// Final is how long after the timeout of the last call NotFound is believed; required with Lookup.
 	Final time.Duration
-	// Record is an effect in the transaction that records the answer "done"; nil = none.
+	// Record is an effect in the transaction that records the answer "done"; nil = none. As the function of Receipts.Do it must
+	// return its errors, and may be run again. Where it fails the answer is kept, and the next attempt runs it without a call.
 	Record func(ctx context.Context, tx *sql.Tx, res Res) error
 }
 

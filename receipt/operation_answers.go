@@ -3,6 +3,7 @@ package receipt
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -23,8 +24,11 @@ var (
 	ErrKeyExpired = errors.New("unanswered, and the idempotency key has expired")
 	// ErrUnanswered: a call was not answered, and there is no way to find out by oneself. The job is dead, for a person; see
 	// Receipts.Resolve.
+	// It is also the error of an operation that was pending and is not found any more.
 	ErrUnanswered = errors.New("unanswered: nobody but the other side knows whether it happened")
-	// ErrNotFoundThere is what NotFound gives.
+	// ErrAnswered: the operation has an answer for good, and nobody can change it.
+	ErrAnswered = errors.New("the operation has its answer")
+	// errNotFoundThere is what NotFound gives.
 	errNotFoundThere = errors.New("not found at the other side")
 )
 
@@ -56,6 +60,8 @@ func Refused(reason string) error {
 }
 
 // Pending is the answer that the other side has taken the call and will know more in a while. The job is snoozed for so long.
+// Then it is asked again: by Send with KeyTTL, else by Lookup. With neither somebody else has to bring the answer meanwhile,
+// through Receipts.Resolve.
 func Pending(after time.Duration, reason string) error {
 	return &answer{state: StatePending, reason: clipped(reason), after: max(0, after), err: ErrPending}
 }
@@ -77,6 +83,7 @@ const (
 	StateIntended State = "intended" // saved; a call may be on its way, or was not answered
 	StatePending  State = "pending"  // taken by the other side
 	StateBusy     State = "busy"     // not taken: no call is open
+	StateAnswered State = "answered" // done there; Operation.Record is yet to come, in the job's next attempt
 	StateDone     State = "done"
 	StateRefused  State = "refused"
 	StateUnknown  State = "unknown" // unanswered, for a person
@@ -85,25 +92,23 @@ const (
 // final: nothing changes it any more.
 func (s State) final() bool { return s == StateDone || s == StateRefused }
 
+// answered: no call is made any more.
+func (s State) answered() bool { return s.final() || s == StateAnswered }
+
 // maxReason is the most that is kept of a reason, in bytes.
 const maxReason = 1000
 
-// clipped is the begin of a text, on a character's border, as UTF-8.
+// clipped is the begin of a text, cut between characters, as UTF-8 without zero bytes.
 func clipped(s string) string {
-	if len(s) > maxReason {
-		s = s[:maxReason]
-		for len(s) > 0 && !utf8.RuneStart(s[len(s)-1]) {
-			s = s[:len(s)-1]
-		}
-		s = s[:max(0, len(s)-1)]
+	s = strings.ReplaceAll(strings.ToValidUTF8(s[:min(len(s), 2*maxReason)], "?"), "\x00", "")
+	if len(s) <= maxReason {
+		return s
 	}
-	clean := make([]rune, 0, len(s))
-	for _, c := range s {
-		if c != 0 {
-			clean = append(clean, c)
-		}
+	end := maxReason
+	for !utf8.RuneStart(s[end]) {
+		end--
 	}
-	return string(clean)
+	return s[:end]
 }
 
 // steer says how the job ends by an answer that is not "done".

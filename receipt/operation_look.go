@@ -67,20 +67,21 @@ type Resolution struct {
 	Again   string          // it did not happen, and may be called again; who says so
 }
 
-// Resolve ends an operation that waits for a person, or any other without an answer for good; then requeue the dead job.
-// Errors: ErrInvalid, ErrNotFound (also where it has an answer for good), ErrNoTable, else the database's.
+// Resolve settles an operation that waits for a person, or that has no answer for good for another reason; then requeue the
+// dead job. With Done its next attempt makes the effect of Operation.Record, and gets the result. An answer of the other side
+// stands: it can't be resolved away. Errors: ErrInvalid, ErrNotFound, ErrAnswered, ErrNoTable, else the database's.
 func (r *Receipts) Resolve(ctx context.Context, scope, id string, to Resolution) error {
-	statement, args := "op_answer", []any(nil)
+	statement, args := "op_resolve", []any(nil)
 	switch {
 	case to.Done != nil && to.Refused == "" && to.Again == "":
 		if !json.Valid(to.Done) || len(to.Done) > MaxResult {
 			return invalid("done", "is %d bytes: JSON of at most %d", len(to.Done), MaxResult)
 		}
-		args = []any{string(StateDone), []byte(to.Done), "", byHand}
+		args = []any{string(StateAnswered), []byte(to.Done), "", byHand}
 	case to.Refused != "" && to.Done == nil && to.Again == "":
 		args = []any{string(StateRefused), nil, clipped(to.Refused), byHand}
 	case to.Again != "" && to.Done == nil && to.Refused == "":
-		statement, args = "op_again", []any{clipped(to.Again)}
+		statement, args = "op_again", []any{clipped(to.Again), byHand}
 	default:
 		return invalid("resolution", "has to be one of done, refused and again")
 	}
@@ -88,10 +89,19 @@ func (r *Receipts) Resolve(ctx context.Context, scope, id string, to Resolution)
 	if err != nil {
 		return fmt.Errorf("resolve operation %q: %w", id, r.missing(err))
 	}
-	if rows == 0 {
-		return fmt.Errorf("resolve operation %q: %w, or it has an answer for good", id, ErrNotFound)
+	if rows != 0 {
+		return nil
 	}
-	return nil
+	all, err := r.FindOperations(ctx, scope, id)
+	if err != nil {
+		return err
+	}
+	for _, o := range all {
+		if o.ID == id {
+			return fmt.Errorf("resolve operation %q, which is %s: %w", id, o.State, ErrAnswered)
+		}
+	}
+	return fmt.Errorf("resolve operation %q: %w", id, ErrNotFound)
 }
 
 // byHand is the token of an answer that a person gave.

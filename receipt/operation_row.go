@@ -71,20 +71,32 @@ func (r *Receipts) readOperation(ctx context.Context, s Session, k Key) (operati
 	return row, nil
 }
 
-// short is a transaction of an operation's own. With limits the user's statements are in it, and it outlives ctx for a
-// while: what the other side said is kept also where the lease was lost.
-func (r *Receipts) short(ctx context.Context, k Key, limits bool, f func(context.Context, Session) error) error {
-	if limits {
-		var stop context.CancelFunc
-		ctx, stop = context.WithTimeout(context.WithoutCancel(ctx), r.o.RetryFor+r.o.LockTimeout)
-		defer stop()
-	}
+// tx is a short transaction of the operation's own.
+func (u *operationRun[Req, Res]) tx(ctx context.Context, f func(context.Context, Session) error) error {
+	return u.r.short(ctx, u.k, func(fault dialect.Fault) { u.lost = u.lost || fault == dialect.Lost }, f)
+}
+
+// keep is tx for what is known, and is to be kept also where the lease is lost or the worker stops: it outlives ctx for a while.
+func (u *operationRun[Req, Res]) keep(ctx context.Context, f func(context.Context, Session) error) error {
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), keepTime)
+	defer stop()
+	return u.tx(ctx, f)
+}
+
+// keepTime is less than a supervisor waits after the worker's grace.
+const keepTime = 15 * time.Second
+
+// short runs a transaction, and again where the database asks for it; told hears of that.
+func (r *Receipts) short(ctx context.Context, k Key, told func(dialect.Fault), f func(context.Context, Session) error) error {
 	t := r.tx()
-	told := func(fault dialect.Fault, err error) { r.retried(ctx, k, fault, err) }
-	return r.d.Retry(ctx, r.o.RetryFor, told, func(ctx context.Context) error {
+	again := func(fault dialect.Fault, err error) {
+		told(fault)
+		r.retried(ctx, k, fault, err)
+	}
+	return r.d.Retry(ctx, r.o.RetryFor, again, func(ctx context.Context) error {
 		return r.d.Run(ctx, r.db, t, func(ctx context.Context, tx *sql.Tx) error {
 			s := sqlSession{tx}
-			if set := r.sql["limits"]; limits && set != "" {
+			if set := r.sql["limits"]; set != "" {
 				if _, err := s.Change(ctx, set, []any{milliseconds(t.LockTimeout), milliseconds(t.IdleTimeout)}); err != nil {
 					return fmt.Errorf("set the limits: %w", err)
 				}

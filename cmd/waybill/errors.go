@@ -11,7 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/waybillhq/waybill"
+	"github.com/waybillhq/waybill/internal/database"
 	"github.com/waybillhq/waybill/internal/store"
+	"github.com/waybillhq/waybill/receipt"
 )
 
 // Exit statuses.
@@ -32,7 +34,7 @@ const statusText = `  0  accepted, duplicate, waited or spilled; done
   2  bad usage or bad input; nothing was sent
   3  rejected: the queue is full
   4  conflict, or the job's state forbids it
-  5  Redis is unavailable, out of memory or does not permit it: nothing happened
+  5  Redis or the database is unavailable, out of memory or does not permit it: nothing happened
   6  with a wait: the job ended dead, cancelled or deleted
   7  outcome unknown: the ID is printed, ask again with it
   8  the time to wait is over
@@ -65,6 +67,13 @@ var meanings = []meaning{
 	{waybill.ErrCancelled, exitEnded, "cancelled", nil},
 	{waybill.ErrNoWorker, exitNotFound, "not_found", fixed("worker list shows those that are there")},
 	{waybill.ErrNotFound, exitNotFound, "not_found", fixed("it never was, or retention and window are over")},
+	{receipt.ErrNoTable, exitOther, "no_tables", nil},
+	{receipt.ErrAnswered, exitState, "state", fixed("receipts show tells it")},
+	{errApplied, exitState, "state", fixed("job requeue is enough")},
+	{receipt.ErrNotFound, exitNotFound, "not_found", fixed("receipts show QUEUE ID shows those of a job")},
+	{errNoEffect, exitNotFound, "not_found", nil},
+	{database.ErrURL, exitInvalid, "invalid", nil},
+	{database.ErrConnect, exitUnavailable, "unavailable", fixed("start the database, or name another by --database or WAYBILL_DATABASE")},
 	{errInterrupted, exitOther, "interrupted", nil},
 	{errDeclined, exitOther, "declined", nil},
 }

@@ -38,7 +38,7 @@ func (s *statesFlag) Set(text string) error {
 }
 
 // words are states as people read them.
-func words(states []waybill.State) string {
+func words[S ~string](states []S) string {
 	texts := make([]string, len(states))
 	for i, s := range states {
 		texts[i] = string(s)
@@ -64,7 +64,7 @@ func (f *filterFlags) define(cmd *cobra.Command, states []waybill.State) {
 }
 
 // completeWith completes a flag with states.
-func completeWith(cmd *cobra.Command, flag string, states []waybill.State) {
+func completeWith[S ~string](cmd *cobra.Command, flag string, states []S) {
 	names := make([]cobra.Completion, len(states))
 	for i, s := range states {
 		names[i] = string(s)

@@ -19,6 +19,7 @@ import (
 	"github.com/waybillhq/waybill"
 	main "github.com/waybillhq/waybill/cmd/waybill"
 	"github.com/waybillhq/waybill/internal/redistest"
+	"github.com/waybillhq/waybill/internal/sqltest"
 )
 
 // TestMain puts this test binary on the PATH under the name waybill, for tests with processes.
@@ -35,7 +36,7 @@ func (p patient) Run() int {
 	if err := flag.Set("test.parallel", "8"); err != nil {
 		panic(err) // the flag is there
 	}
-	code := p.M.Run()
+	code := sqltest.Ending(p.M).Run()
 	if err := goleak.Find(); code == 0 && err != nil {
 		fmt.Fprintf(os.Stderr, "goroutines outlive the tests: %v\n", err)
 		return 1
@@ -58,6 +59,8 @@ func must(t *testing.T, err error) {
 //	status N ARGUMENT…   the program, run in this process, ends with status N
 //	feed FILE            is the next run's stdin
 //	redis COMMAND…       sends a command to the server
+//	effect DIR QUEUE ID STEP       applies an effect of a job that is 40 days old, in DIR/app.db
+//	unanswered DIR QUEUE ID STEP   makes a call that is not answered
 //	lose N               the proxy of $PROXY loses the replies of the next N enqueues
 //
 // The program does not see the script's directory as its own: give paths below $WORK.
@@ -80,6 +83,7 @@ func TestScripts(t *testing.T) {
 				},
 				Cmds: map[string]func(*testscript.TestScript, bool, []string){
 					"status": sc.status, "feed": sc.feed, "redis": sc.redis, "lose": sc.lose,
+					"effect": effect, "unanswered": unanswered,
 				},
 			})
 		})
@@ -95,7 +99,7 @@ type script struct {
 
 func (s *script) status(ts *testscript.TestScript, _ bool, args []string) {
 	var env []string
-	for _, name := range []string{"WAYBILL_REDIS", "PATH", "HOME"} {
+	for _, name := range []string{"WAYBILL_REDIS", "WAYBILL_DATABASE", "PATH", "HOME"} {
 		env = append(env, name+"="+ts.Getenv(name))
 	}
 	got := main.Run(args[1:], strings.NewReader(s.stdin), ts.Stdout(), ts.Stderr(), env)

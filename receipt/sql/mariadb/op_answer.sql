@@ -1,3 +1,3 @@
--- The first answer for good stands.
+-- The first answer stands.
 UPDATE waybill_operation SET state = ?, answer = ?, reason = ?, token = ?, answered_ms = CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED)
-WHERE scope = ? AND k = ? AND state NOT IN ('done', 'refused')
+WHERE scope = ? AND k = ? AND state NOT IN ('done', 'refused', 'answered')

@@ -1,3 +1,3 @@
 -- As a person says: nothing has happened, call again.
-UPDATE waybill_operation SET state = 'busy', reason = $1, intended_ms = (extract(epoch FROM clock_timestamp()) * 1000)::bigint
-WHERE scope = $2 AND key = $3 AND state NOT IN ('done', 'refused')
+UPDATE waybill_operation SET state = 'busy', reason = $1, token = $2, answer = NULL, answered_ms = NULL, intended_ms = (extract(epoch FROM clock_timestamp()) * 1000)::bigint
+WHERE scope = $3 AND key = $4 AND state NOT IN ('done', 'refused') AND (state <> 'answered' OR token = 'by hand')

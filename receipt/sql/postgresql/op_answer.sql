@@ -1,3 +1,3 @@
--- The first answer for good stands.
+-- The first answer stands.
 UPDATE waybill_operation SET state = $1, answer = $2, reason = $3, token = $4, answered_ms = (extract(epoch FROM clock_timestamp()) * 1000)::bigint
-WHERE scope = $5 AND key = $6 AND state NOT IN ('done', 'refused')
+WHERE scope = $5 AND key = $6 AND state NOT IN ('done', 'refused', 'answered')

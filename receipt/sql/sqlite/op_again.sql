@@ -1,3 +1,3 @@
 -- As a person says: nothing has happened, call again.
-UPDATE waybill_operation SET state = 'busy', reason = ?, intended_ms = CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)
-WHERE scope = ? AND key = ? AND state NOT IN ('done', 'refused')
+UPDATE waybill_operation SET state = 'busy', reason = ?, token = ?, answer = NULL, answered_ms = NULL, intended_ms = CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)
+WHERE scope = ? AND key = ? AND state NOT IN ('done', 'refused') AND (state <> 'answered' OR token = 'by hand')

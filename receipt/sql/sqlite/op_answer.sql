@@ -1,3 +1,3 @@
--- The first answer for good stands.
+-- The first answer stands.
 UPDATE waybill_operation SET state = ?, answer = ?, reason = ?, token = ?, answered_ms = CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)
-WHERE scope = ? AND key = ? AND state NOT IN ('done', 'refused')
+WHERE scope = ? AND key = ? AND state NOT IN ('done', 'refused', 'answered')

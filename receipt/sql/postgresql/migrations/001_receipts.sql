@@ -40,4 +40,4 @@ CREATE TABLE waybill_operation (
   PRIMARY KEY (scope, key)
 );
 CREATE INDEX ON waybill_operation (scope, born);
-CREATE INDEX ON waybill_operation (scope, key) WHERE state IN ('intended', 'pending', 'busy', 'unknown');
+CREATE INDEX ON waybill_operation (scope, key) WHERE state IN ('intended', 'pending', 'busy', 'answered', 'unknown');

@@ -40,4 +40,4 @@ CREATE TABLE waybill_operation (
   PRIMARY KEY (scope, key)
 ) WITHOUT ROWID;
 CREATE INDEX waybill_operation_born ON waybill_operation (scope, born);
-CREATE INDEX waybill_operation_unfinished ON waybill_operation (scope, key) WHERE state IN ('intended', 'pending', 'busy', 'unknown');
+CREATE INDEX waybill_operation_unfinished ON waybill_operation (scope, key) WHERE state IN ('intended', 'pending', 'busy', 'answered', 'unknown');

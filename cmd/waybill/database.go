@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/waybillhq/waybill/internal/database"
+	"github.com/waybillhq/waybill/receipt"
+)
+
+const envDatabase = "WAYBILL_DATABASE"
+
+// databaseHelp says how a database is named.
+const databaseHelp = `The database is named by --database, by --database-file or by WAYBILL_DATABASE; a password is better kept in
+one of the last two:
+  postgres://USER:PASSWORD@HOST[:PORT]/DATABASE   mariadb://… or mysql://…   sqlite:///PATH or sqlite:RELATIVE`
+
+// databaseFlags say which database, and which of its tables.
+type databaseFlags struct{ url, file, tables, installation string }
+
+func (f *databaseFlags) define(cmd *cobra.Command) {
+	v := cmd.PersistentFlags()
+	v.StringVar(&f.url, "database", "", "`URL` of the database (default $"+envDatabase+")")
+	v.StringVar(&f.file, "database-file", "", "`PATH` of a file that holds the URL of the database")
+	v.StringVar(&f.tables, "tables", "", "what the names of the tables begin with (default \"waybill_\")")
+	v.StringVar(&f.installation, "installation", "", "`NAME` of the installation, where several share the database")
+}
+
+func (f *databaseFlags) options() receipt.Options {
+	return receipt.Options{Tables: f.tables, Installation: f.installation}
+}
+
+// databaseURL gives the URL of the database.
+func (a *app) databaseURL(f *databaseFlags) (string, error) {
+	switch {
+	case f.url != "" && f.file != "":
+		return "", &usageError{"--database and --database-file exclude each other: give one"}
+	case f.url != "":
+		return f.url, nil
+	case f.file != "":
+		raw, err := os.ReadFile(f.file)
+		if err != nil {
+			return "", &usageError{fmt.Sprintf("--database-file: %v", err)}
+		}
+		if info, err := os.Stat(f.file); err == nil && info.Mode().IsRegular() && info.Mode()&othersRead != 0 {
+			a.say("warning: other users can read %s: chmod 600 it", f.file)
+		}
+		return strings.TrimSpace(string(raw)), nil
+	}
+	if url := a.getenv(envDatabase); url != "" {
+		return url, nil
+	}
+	return "", &usageError{"which database? Give --database URL, --database-file PATH or " + envDatabase}
+}
+
+// openTime bounds the connecting to a database.
+const openTime = 10 * time.Second
+
+// openDatabase opens the database that is named. The caller closes it.
+func (a *app) openDatabase(ctx context.Context, f *databaseFlags) (*sql.DB, receipt.Dialect, error) {
+	url, err := a.databaseURL(f)
+	if err != nil {
+		return nil, "", err
+	}
+	ctx, stop := context.WithTimeout(ctx, openTime)
+	defer stop()
+	return database.Open(ctx, url)
+}
+
+// onReceipts does something with the receipts of the database that is named.
+func (a *app) onReceipts(cmd *cobra.Command, f *databaseFlags, do func(context.Context, *receipt.Receipts) error) error {
+	ctx, stop := interruptible(cmd)
+	defer stop()
+	db, d, err := a.openDatabase(ctx, f)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	r, err := receipt.New(db, d, f.options())
+	if err != nil {
+		return err
+	}
+	if err = do(ctx, r); err != nil && ctx.Err() != nil {
+		return fmt.Errorf("%w: %w", errInterrupted, err)
+	}
+	return err
+}

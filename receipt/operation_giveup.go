@@ -1,0 +1,66 @@
+package receipt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/waybillhq/waybill"
+	"github.com/waybillhq/waybill/internal/dialect"
+)
+
+// unanswered is an error of Send or Lookup that is none of the answers.
+func (u *operationRun[Req, Res]) unanswered(ctx context.Context, err error, looked bool) error {
+	if !looked && u.o.KeyTTL == 0 && u.o.Lookup == nil {
+		return u.giveUp(ctx, fmt.Errorf("%w: %w", ErrUnanswered, err))
+	}
+	return errors.Join(fmt.Errorf("operation %q: unanswered: %w", u.k.ID, &dialect.ForeignError{Err: err}), u.note(ctx, u.stillOpen(), err.Error()))
+}
+
+// note saves what is known, for people and for the next attempt. A job that loses its lease, or a worker that stops, saves it
+// all the same.
+func (u *operationRun[Req, Res]) note(ctx context.Context, state State, reason string) error {
+	return u.keep(ctx, func(ctx context.Context, s Session) error {
+		_, err := s.Change(ctx, u.r.sql["op_note"], []any{string(state), clipped(reason), u.r.scope(u.k.Scope), u.k.ID, u.calls()})
+		return err
+	})
+}
+
+// calls is the number of the call that this attempt knows of.
+func (u *operationRun[Req, Res]) calls() int { return max(u.row.calls, u.opened) }
+
+// unanswerable says why only a person can go on.
+func (u *operationRun[Req, Res]) unanswerable() error {
+	why := ErrUnanswered
+	if u.o.KeyTTL > 0 && u.row.state != StatePending {
+		why = ErrKeyExpired
+	}
+	if u.row.reason == "" {
+		return why
+	}
+	return fmt.Errorf("%w (%s)", why, u.row.reason)
+}
+
+// giveUp leaves the operation to a person, unless there is an answer by now, or another call.
+func (u *operationRun[Req, Res]) giveUp(ctx context.Context, why error) error {
+	calls := u.calls()
+	err := u.keep(ctx, func(ctx context.Context, s Session) (err error) {
+		if u.row, err = u.r.readOperation(ctx, s, u.k); err != nil || u.row.state.answered() || u.row.state == StateUnknown {
+			return err
+		}
+		if u.row.calls != calls {
+			return errRival
+		}
+		_, err = s.Change(ctx, u.r.sql["op_note"], []any{string(StateUnknown), clipped(why.Error()), u.r.scope(u.k.Scope), u.k.ID, calls})
+		return err
+	})
+	switch {
+	case err != nil:
+		return err
+	case u.row.state.answered():
+		return u.theirs(ctx)
+	}
+	return waybill.Dead(fmt.Errorf("operation %q, %d calls, intended at %s: %w",
+		u.k.ID, u.row.calls, u.row.intended.UTC().Format(time.RFC3339), why))
+}

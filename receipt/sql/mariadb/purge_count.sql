@@ -1,0 +1,1 @@
+SELECT count(*) FROM waybill_receipt WHERE scope = ? AND born < ?

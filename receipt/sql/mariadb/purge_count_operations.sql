@@ -1,0 +1,1 @@
+SELECT count(*) FROM waybill_operation WHERE scope = ? AND born < ? AND state IN ('done', 'refused')

@@ -1,0 +1,3 @@
+-- As a person says. What the other side has answered stands.
+UPDATE waybill_operation SET state = $1, answer = $2, reason = $3, token = $4, answered_ms = (extract(epoch FROM clock_timestamp()) * 1000)::bigint
+WHERE scope = $5 AND key = $6 AND state NOT IN ('done', 'refused') AND (state <> 'answered' OR token = 'by hand')

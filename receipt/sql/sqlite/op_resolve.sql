@@ -1,0 +1,3 @@
+-- As a person says. What the other side has answered stands.
+UPDATE waybill_operation SET state = ?, answer = ?, reason = ?, token = ?, answered_ms = CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)
+WHERE scope = ? AND key = ? AND state NOT IN ('done', 'refused') AND (state <> 'answered' OR token = 'by hand')
