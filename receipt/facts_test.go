@@ -70,7 +70,7 @@ func (f facts) mismatch(t *testing.T) {
 	must(t, err)
 	other := delivery(id)
 	other.Payload = []byte(`{"amount":11}`)
-	k := receipt.ForAttempt(other)
+	k := keyOf(other)
 	_, err = f.way(t.Context(), k, never(t))
 	ends(t, err, waybill.AttemptDead)
 	var m *receipt.MismatchError
@@ -241,7 +241,7 @@ func (f facts) theirTable(t *testing.T) {
 
 func TestNoTable(t *testing.T) {
 	t.Parallel()
-	for _, v := range variants() {
+	for _, v := range some() {
 		t.Run(v.name+": the error says what to do", func(t *testing.T) {
 			t.Parallel()
 			s := v.bare(t, receipt.Options{})

@@ -11,13 +11,13 @@ import (
 	"github.com/waybillhq/waybill/receipt"
 )
 
-func mariadbs() (some []variant) {
+func mariadbs() (few []variant) {
 	for _, v := range servers() {
 		if v.name[0] == 'm' {
-			some = append(some, v)
+			few = append(few, v)
 		}
 	}
-	return some
+	return few
 }
 
 // swallowing is an effect that is the victim of a deadlock when it first runs, ignores that, and goes on.
@@ -151,7 +151,7 @@ func TestSessionGivenBack(t *testing.T) {
 // giving the connection back.
 func TestCancelledCommitsNothing(t *testing.T) {
 	t.Parallel()
-	each(t, variants(), receipt.Options{}, func(t *testing.T, s *stand) {
+	each(t, some(), receipt.Options{}, func(t *testing.T, s *stand) {
 		n, times := s.number(), 5
 		if s.Dialect == receipt.MariaDB {
 			times = 100

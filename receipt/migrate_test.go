@@ -160,12 +160,11 @@ func TestStatements(t *testing.T) {
 			if !strings.Contains(code.String(), fmt.Sprintf("%q", name)) {
 				t.Errorf("%s is used nowhere", name)
 			}
-			prepared, err := s.db.PrepareContext(t.Context(), text)
-			if err != nil {
+			if prepared, err := s.db.PrepareContext(t.Context(), text); err != nil {
 				t.Errorf("%s: %v", name, err)
-				continue
+			} else {
+				defer prepared.Close()
 			}
-			must(t, prepared.Close())
 		}
 	})
 }

@@ -19,7 +19,7 @@ const day = 24 * time.Hour
 func aged(id string, days int) receipt.Key {
 	a := delivery(id)
 	a.DueAt = time.Now().Add(-time.Duration(days) * day)
-	return receipt.ForAttempt(a)
+	return keyOf(a)
 }
 
 // refused fails unless err is an ErrHorizon that ends the job.
@@ -41,7 +41,7 @@ func (s *stand) purge(t *testing.T, days int) receipt.Purged {
 
 func TestPurge(t *testing.T) {
 	t.Parallel()
-	each(t, variants(), receipt.Options{}, func(t *testing.T, s *stand) {
+	each(t, some(), receipt.Options{}, func(t *testing.T, s *stand) {
 		for name, way := range s.ways() {
 			t.Run(name, func(t *testing.T) { facts{s, way, name}.purges(t) })
 		}
@@ -115,7 +115,7 @@ func TestPurgeBesideSnapshot(t *testing.T) {
 	for name, marked := range map[string]bool{"the first mark of a scope": false, "a moved mark": true} {
 		t.Run(name+" is not missed", func(t *testing.T) {
 			t.Parallel()
-			each(t, variants(), receipt.Options{}, func(t *testing.T, s *stand) {
+			each(t, some(), receipt.Options{}, func(t *testing.T, s *stand) {
 				if strings.Contains(s.DSN, "immediate") {
 					t.Skip("a transaction that holds the write lock has no rival")
 				}
@@ -125,7 +125,7 @@ func TestPurgeBesideSnapshot(t *testing.T) {
 				if marked {
 					s.purge(t, 40)
 				}
-				k := receipt.ForAttempt(young)
+				k := keyOf(young)
 				s.enterReceipt(t, k)
 				_, err := s.inTxAfter(t.Context(), func(x statement) error {
 					if err := x(t.Context(), "SELECT count(*) FROM looked"); err != nil {
@@ -170,13 +170,13 @@ func (s *stand) enterMany(t *testing.T, k receipt.Key, n int) {
 }
 
 // one variant for each database.
-func databases() (some []variant) {
-	for _, v := range variants() {
+func databases() (few []variant) {
+	for _, v := range some() {
 		if v.level == sql.LevelReadCommitted && (v.name[0] == 'p' || v.name[0] == 'm') && v.dsn[0] == "" && v.as == "" || v.level == sql.LevelDefault {
-			some = append(some, v)
+			few = append(few, v)
 		}
 	}
-	return some
+	return few
 }
 
 func TestPurgeSteps(t *testing.T) {

@@ -29,7 +29,8 @@ type Options struct {
 	Installation string
 	// Tables is what the tables' names begin with; "" = "waybill_". It may name a schema, as "jobs.waybill_".
 	Tables string
-	// Isolation of the transactions that Do opens; the zero value is the database's default. Every level is right.
+	// Isolation of the transactions that Do opens; the zero value is the database's default. Every level that the database
+	// has is right; SQLite has the default and sql.LevelSerializable, which is the same.
 	Isolation sql.IsolationLevel
 	// LockTimeout is how long a statement in a transaction that Do opens waits for another transaction; 0 = 5 s. It is
 	// jittered by a sixth, and rounded up to seconds on MariaDB and MySQL. On SQLite it is the connection's busy_timeout.

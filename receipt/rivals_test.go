@@ -15,16 +15,6 @@ import (
 	"github.com/waybillhq/waybill/receipt"
 )
 
-// servers are the variants in which two transactions write at once.
-func servers() (some []variant) {
-	for _, v := range variants() {
-		if v.level != sql.LevelDefault {
-			some = append(some, v)
-		}
-	}
-	return some
-}
-
 // hasty are servers that look for deadlocks soon.
 func hasty() []variant {
 	all := servers()
@@ -102,7 +92,7 @@ func TestDeadlock(t *testing.T) {
 // The rival's receipt is not in the snapshot.
 func TestSnapshot(t *testing.T) {
 	t.Parallel()
-	each(t, variants(), receipt.Options{}, func(t *testing.T, s *stand) {
+	each(t, some(), receipt.Options{}, func(t *testing.T, s *stand) {
 		if strings.Contains(s.DSN, "immediate") {
 			t.Skip("a transaction that holds the write lock has no rival")
 		}
@@ -142,7 +132,7 @@ func impatient(all []variant) []variant {
 
 func TestBlocked(t *testing.T) {
 	t.Parallel()
-	each(t, impatient(variants()), receipt.Options{LockTimeout: 50 * time.Millisecond}, func(t *testing.T, s *stand) {
+	each(t, impatient(some()), receipt.Options{LockTimeout: 50 * time.Millisecond}, func(t *testing.T, s *stand) {
 		n, release, inside := s.number(), make(chan struct{}), make(chan struct{})
 		held := make(chan error, 1)
 		go func() {

@@ -49,14 +49,35 @@ func variants() []variant {
 			variant{name: "pgx " + l.String(), give: sqltest.Postgres, level: l, native: true},
 			variant{name: "mariadb " + l.String(), give: sqltest.MariaDB, level: l},
 			variant{name: "mariadb found rows " + l.String(), give: sqltest.MariaDB, level: l, dsn: [2]string{"clientFoundRows", "true"}},
-			variant{name: "mysql's dialect " + l.String(), give: sqltest.MariaDB, level: l, as: receipt.MySQL},
 		)
 	}
 	return append(all,
+		variant{name: "mysql's dialect", give: sqltest.MariaDB, level: sql.LevelRepeatableRead, as: receipt.MySQL},
 		variant{name: "sqlite", give: sqltest.SQLite},
 		variant{name: "sqlite deferred", give: deferred(sqltest.SQLite)},
 		variant{name: "sqlite with cgo", give: sqltest.SQLiteCgo},
 		variant{name: "sqlite with cgo deferred", give: deferred(sqltest.SQLiteCgo)})
+}
+
+// some are enough for most tests: each database at each level, every other difference once.
+func some() (all []variant) {
+	for _, v := range variants() {
+		plain := strings.HasPrefix(v.name, "postgresql") || v.name == "mariadb "+v.level.String()
+		if plain || v.level == sql.LevelRepeatableRead || v.name == "sqlite" || v.name == "sqlite with cgo deferred" {
+			all = append(all, v)
+		}
+	}
+	return all
+}
+
+// servers are those of them in which two transactions write at once.
+func servers() (all []variant) {
+	for _, v := range some() {
+		if v.level != sql.LevelDefault {
+			all = append(all, v)
+		}
+	}
+	return all
 }
 
 // deferred takes the lock at the first statement that writes, as SQLite does unless told otherwise.
@@ -133,10 +154,10 @@ func (s *stand) receipts(t *testing.T, o receipt.Options) {
 		must(t, err)
 		t.Cleanup(s.pool.Close)
 	}
-	s.native, err = pgxreceipt.New(s.pool, o)
+	native, err := pgxreceipt.New(s.pool, o)
 	must(t, err)
-	t.Cleanup(func() { _ = s.native.Close() })
-	s.r = s.native.Receipts
+	t.Cleanup(func() { _ = native.Close() })
+	s.native, s.r = native, native.Receipts
 }
 
 func (s *stand) ways() map[string]way { return map[string]way{"Do": s.do, "InTx": s.inTx} }
@@ -258,7 +279,13 @@ func delivery(id string) *waybill.Attempt {
 	}
 }
 
-func key(id string, step ...string) receipt.Key { return receipt.ForAttempt(delivery(id), step...) }
+func key(id string, step ...string) receipt.Key { return keyOf(delivery(id), step...) }
+
+func keyOf(a *waybill.Attempt, step ...string) receipt.Key {
+	k := receipt.ForAttempt(a, step...)
+	k.Scope, k.Born = a.Queue, a.DueAt // as in an attempt that a worker made
+	return k
+}
 
 func must(t testing.TB, err error) {
 	t.Helper()

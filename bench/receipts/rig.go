@@ -129,8 +129,9 @@ func (r *rig) plain(ctx context.Context) error {
 func (r *rig) withReceipt(ctx context.Context) error {
 	id := fmt.Sprint("order-", r.jobs.Add(1))
 	k := receipt.ForAttempt(&waybill.Attempt{
-		ID: id, Queue: "pay", Kind: "add", Token: id + "/1", Payload: []byte(`{"amount":10}`), DueAt: time.Now(),
+		ID: id, Queue: "pay", Kind: "add", Token: id + "/1", Payload: []byte(`{"amount":10}`), ClaimedAt: time.Now(),
 	})
+	k.Scope, k.Born = "pay", time.Now() // as in an attempt that a worker made
 	_, err := r.receipts.Do(ctx, k, r.effect)
 	return err
 }
