@@ -36,8 +36,8 @@ var (
 	// ErrNotInTransaction: the transaction that the caller gave is over, as MariaDB ends one after a deadlock; nothing was
 	// applied. It is an ErrRetry.
 	ErrNotInTransaction = fmt.Errorf("the transaction is over already: %w", ErrRetry)
-	// ErrNotFound: there is no such receipt or operation.
-	ErrNotFound = errors.New("no such receipt")
+	// ErrNotFound: there is no such operation.
+	ErrNotFound = errors.New("no such operation")
 )
 
 // MismatchError says that a key was used for two different pieces of work. It unwraps to ErrMismatch.

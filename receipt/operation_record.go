@@ -23,7 +23,7 @@ func (u *operationRun[Req, Res]) record(ctx context.Context, res Res) error {
 		return u.giveUp(ctx, fmt.Errorf("it was done, and its answer can't be kept: %w", err))
 	}
 	err = u.keep(ctx, func(ctx context.Context, s Session) error {
-		if err := u.answer(ctx, s, "op_answer", StateDone, value, ""); err != nil {
+		if err := u.answer(ctx, s, reply{"op_answer", StateDone, value, ""}); err != nil {
 			return err
 		}
 		return u.apply(ctx, s, res)
@@ -41,7 +41,7 @@ func (u *operationRun[Req, Res]) record(ctx context.Context, res Res) error {
 // keepAnswer keeps an answer whose effect failed: whoever comes next is not to call again.
 func (u *operationRun[Req, Res]) keepAnswer(ctx context.Context, value []byte, why error) error {
 	err := u.keep(ctx, func(ctx context.Context, s Session) error {
-		return u.answer(ctx, s, "op_answer", StateAnswered, value, why.Error())
+		return u.answer(ctx, s, reply{"op_answer", StateAnswered, value, why.Error()})
 	})
 	if errors.Is(err, errRival) {
 		return nil // there is one
@@ -56,7 +56,7 @@ func (u *operationRun[Req, Res]) finish(ctx context.Context) error {
 		return u.undecodable(err)
 	}
 	err := u.keep(ctx, func(ctx context.Context, s Session) error {
-		if err := u.answer(ctx, s, "op_finish", StateDone, u.row.answer, ""); err != nil {
+		if err := u.answer(ctx, s, reply{"op_finish", StateDone, u.row.answer, ""}); err != nil {
 			return err
 		}
 		return u.apply(ctx, s, res)
@@ -93,16 +93,22 @@ func (u *operationRun[Req, Res]) apply(ctx context.Context, s Session, res Res) 
 // unproved stands before the token until the transaction's last statement.
 const unproved = "="
 
+// reply is an answer on its way into the database.
+type reply struct {
+	statement string
+	state     State
+	value     []byte
+	reason    string
+}
+
 // answer writes an answer, unless there is one.
-func (u *operationRun[Req, Res]) answer(
-	ctx context.Context, s Session, statement string, state State, value []byte, reason string,
-) error {
+func (u *operationRun[Req, Res]) answer(ctx context.Context, s Session, to reply) error {
 	token := u.k.Token
-	if u.o.Record != nil && state == StateDone && u.r.sql["op_proof"] != "" {
+	if u.o.Record != nil && to.state == StateDone && u.r.sql["op_proof"] != "" {
 		token = unproved + token
 	}
-	rows, err := s.Change(ctx, u.r.sql[statement], []any{
-		string(state), value, clipped(reason), token, u.r.scope(u.k.Scope), u.k.ID,
+	rows, err := s.Change(ctx, u.r.sql[to.statement], []any{
+		string(to.state), to.value, clipped(to.reason), token, u.r.scope(u.k.Scope), u.k.ID,
 	})
 	if err != nil {
 		return fmt.Errorf("operation %q: record the answer: %w", u.k.ID, err)
@@ -116,7 +122,7 @@ func (u *operationRun[Req, Res]) answer(
 // refused saves that the other side has refused for good.
 func (u *operationRun[Req, Res]) refused(ctx context.Context, reason string) error {
 	err := u.keep(ctx, func(ctx context.Context, s Session) error {
-		return u.answer(ctx, s, "op_answer", StateRefused, nil, reason)
+		return u.answer(ctx, s, reply{"op_answer", StateRefused, nil, reason})
 	})
 	if errors.Is(err, errRival) {
 		return u.theirs(ctx)

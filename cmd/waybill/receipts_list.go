@@ -87,30 +87,7 @@ func (a *app) printEffects(all []effectObject) error {
 			}
 			continue
 		}
-		rows := [][]cell{{{e.Type, bold}, {text: oneLine(e.ID)}}, {{"state", bold}, {e.State, stateColour(e.State)}}}
-		add := func(name string, text *string) {
-			if text != nil {
-				rows = append(rows, []cell{{name, bold}, {text: visible(strings.TrimSpace(content([]byte(*text))), "  ")}})
-			}
-		}
-		add("reason", e.Reason)
-		add("idempotency key", e.IdempotencyKey)
-		if e.Calls != nil {
-			rows = append(rows, []cell{{"calls", bold}, {text: fmt.Sprint(*e.Calls)}})
-		}
-		add("request", e.Request)
-		add("request (base64)", e.RequestBase64)
-		add("result", e.Result)
-		add("result (base64)", e.ResultBase64)
-		add("applied", e.AppliedAt)
-		add("intended", e.IntendedAt)
-		add("last called", e.CalledAt)
-		add("answered", e.AnsweredAt)
-		add("by attempt", &e.Token)
-		add("job", &e.Job)
-		add("born", e.BornAt)
-		add("fingerprint", e.Fingerprint)
-		text := a.rowsText(rows)
+		text := a.rowsText(effectRows(e))
 		if i > 0 {
 			text = "\n" + text
 		}
@@ -119,4 +96,32 @@ func (a *app) printEffects(all []effectObject) error {
 		}
 	}
 	return nil
+}
+
+// effectRows are the lines in which people read a receipt or an operation.
+func effectRows(e effectObject) [][]cell {
+	rows := [][]cell{{{e.Type, bold}, {text: oneLine(e.ID)}}, {{"state", bold}, {e.State, stateColour(e.State)}}}
+	add := func(name string, text *string) {
+		if text != nil {
+			rows = append(rows, []cell{{name, bold}, {text: visible(strings.TrimSpace(content([]byte(*text))), "  ")}})
+		}
+	}
+	add("reason", e.Reason)
+	add("idempotency key", e.IdempotencyKey)
+	if e.Calls != nil {
+		rows = append(rows, []cell{{"calls", bold}, {text: fmt.Sprint(*e.Calls)}})
+	}
+	add("request", e.Request)
+	add("request (base64)", e.RequestBase64)
+	add("result", e.Result)
+	add("result (base64)", e.ResultBase64)
+	add("applied", e.AppliedAt)
+	add("intended", e.IntendedAt)
+	add("last called", e.CalledAt)
+	add("answered", e.AnsweredAt)
+	add("by attempt", &e.Token)
+	add("job", &e.Job)
+	add("born", e.BornAt)
+	add("fingerprint", e.Fingerprint)
+	return rows
 }

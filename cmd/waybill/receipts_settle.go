@@ -88,9 +88,14 @@ func unforced(ctx context.Context, r *receipt.Receipts, queue, key string) error
 // errApplied: there is a receipt or an operation, or nothing was purged.
 var errApplied = errors.New("no force is needed")
 
+// resolveFlags are what a person says.
+type resolveFlags struct {
+	done, refused, again string
+	yes                  bool
+}
+
 func (a *app) receiptsResolveCommand(f *databaseFlags) *cobra.Command {
-	var done, refused, again string
-	yes := false
+	said := &resolveFlags{}
 	cmd := &cobra.Command{
 		Use: "resolve QUEUE ID [STEP]", Short: "Say what became of an operation that was not answered", Args: between(2, 3),
 		Long: `Resolve settles an operation that waits for a person (state unknown). First ask the other side, by the idempotency key
@@ -103,29 +108,46 @@ and requeue the dead job: job requeue QUEUE ID. What the other side has answered
 Exit status: 4 where it has an answer, 9 where there is no such operation.`,
 		Example: `  waybill receipts resolve payments order-17 charge --done '{"Charge":"ch_1"}' && waybill job requeue payments order-17`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			to := receipt.Resolution{Refused: refused, Again: again}
-			if cmd.Flags().Changed("done") {
-				to.Done = json.RawMessage(done)
+			to, err := said.resolution(cmd)
+			if err == nil {
+				err = a.checkAsk(cmd, said.yes)
 			}
-			if n := countTrue(to.Done != nil, refused != "", again != ""); n != 1 {
-				return usage(cmd, "give one of --done, --refused and --again, not empty")
-			}
-			if to.Done != nil && !json.Valid(to.Done) {
-				return usage(cmd, "--done is no JSON: give the result as the program has it, {} where it has none")
-			}
-			if err := a.checkAsk(cmd, yes); err != nil {
+			if err != nil {
 				return err
 			}
-			return a.onReceipts(cmd, f, func(ctx context.Context, r *receipt.Receipts) error { return a.resolve(ctx, r, args, to, yes) })
+			return a.onReceipts(cmd, f, func(ctx context.Context, r *receipt.Receipts) error {
+				if err := a.askResolve(ctx, args, to, said.yes); err != nil {
+					return err
+				}
+				if err := r.Resolve(ctx, args[0], keyOf(args[1], args[2:]), to); err != nil {
+					return err
+				}
+				return a.settled(args, "resolve", wordFor(to))
+			})
 		},
 		ValidArgsFunction: a.completeQueue,
 	}
 	v := cmd.Flags()
-	v.StringVar(&done, "done", "", "it happened, with this result, as `JSON`")
-	v.StringVar(&refused, "refused", "", "it did not happen and is not to: the `REASON`")
-	v.StringVar(&again, "again", "", "it did not happen, call again: `WHY` you know")
-	v.BoolVar(&yes, "yes", false, "do not ask")
+	v.StringVar(&said.done, "done", "", "it happened, with this result, as `JSON`")
+	v.StringVar(&said.refused, "refused", "", "it did not happen and is not to: the `REASON`")
+	v.StringVar(&said.again, "again", "", "it did not happen, call again: `WHY` you know")
+	v.BoolVar(&said.yes, "yes", false, "do not ask")
 	return cmd
+}
+
+// resolution is what was said, which has to be one thing.
+func (f *resolveFlags) resolution(cmd *cobra.Command) (receipt.Resolution, error) {
+	to := receipt.Resolution{Refused: f.refused, Again: f.again}
+	if cmd.Flags().Changed("done") {
+		to.Done = json.RawMessage(f.done)
+	}
+	if n := countTrue(to.Done != nil, f.refused != "", f.again != ""); n != 1 {
+		return to, usage(cmd, "give one of --done, --refused and --again, not empty")
+	}
+	if to.Done != nil && !json.Valid(to.Done) {
+		return to, usage(cmd, "--done is no JSON: give the result as the program has it, {} where it has none")
+	}
+	return to, nil
 }
 
 func countTrue(all ...bool) (n int) {
@@ -137,25 +159,23 @@ func countTrue(all ...bool) (n int) {
 	return n
 }
 
-func (a *app) resolve(ctx context.Context, r *receipt.Receipts, args []string, to receipt.Resolution, yes bool) error {
-	queue, key := args[0], keyOf(args[1], args[2:])
-	word := "refused"
+// wordFor is a resolution in a word or two.
+func wordFor(to receipt.Resolution) string {
 	switch {
 	case to.Done != nil:
-		word = "done"
+		return "done"
 	case to.Again != "":
-		word = "to be called again"
+		return "to be called again"
 	}
-	if !yes {
-		question := fmt.Sprintf("Is operation %q of queue %s %s? It can't be taken back once the job has run.", key, queue, word)
-		if err := a.ask(ctx, question); err != nil {
-			return err
-		}
+	return "refused"
+}
+
+func (a *app) askResolve(ctx context.Context, args []string, to receipt.Resolution, yes bool) error {
+	if yes {
+		return nil
 	}
-	if err := r.Resolve(ctx, queue, key, to); err != nil {
-		return err
-	}
-	return a.settled(args, "resolve", word)
+	return a.ask(ctx, fmt.Sprintf("Is operation %q of queue %s %s? It can't be taken back once the job has run.",
+		keyOf(args[1], args[2:]), args[0], wordFor(to)))
 }
 
 // settledObject is the object of a force or a resolution.
