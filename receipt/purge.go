@@ -11,7 +11,8 @@ import (
 
 // Ages of what Purge takes.
 const (
-	// DefaultPurgeAge is 30 days: longer than a queue keeps dead jobs unless set otherwise.
+	// DefaultPurgeAge is 30 days. A queue keeps dead jobs for 90 unless set otherwise; requeued later than this they are refused: see
+	// Receipts.CheckQueue.
 	DefaultPurgeAge = 30 * 24 * time.Hour
 	// LeastPurgeAge is a day. Jobs younger than half of it are not compared with what was purged.
 	LeastPurgeAge = 2 * horizonSlack
