@@ -29,3 +29,16 @@ func (k Key) replayed() {
 		k.count(waybill.EffectApplied)
 	}
 }
+
+// handMade is the token of an attempt that a test made by hand.
+const handMade = "made by hand"
+
+// bornAt is when a job was first due, as far as its attempt says.
+func bornAt(a *waybill.Attempt) time.Time {
+	for _, at := range []time.Time{a.BornAt, a.DueAt, a.EnqueuedAt} {
+		if !at.IsZero() {
+			return at
+		}
+	}
+	return time.Now()
+}

@@ -1,6 +1,7 @@
 package receipt
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -45,7 +46,8 @@ type Key struct {
 // redelivery resumes at the first one that is missing.
 func For[In any](job *waybill.Job[In], step ...string) Key { return ForAttempt(job.Attempt, step...) }
 
-// ForAttempt is For where a handler knows no types.
+// ForAttempt is For where a handler knows no types. An attempt made by hand, in a test of a handler, needs no more than an ID:
+// its queue is "default" then, and it is as old as it says, or new.
 func ForAttempt(a *waybill.Attempt, step ...string) Key {
 	sum := sha256.New()
 	sum.Write([]byte(a.Kind))
@@ -53,8 +55,8 @@ func ForAttempt(a *waybill.Attempt, step ...string) Key {
 	sum.Write(a.Payload)
 	return Key{
 		// A space stands in no ID: with a slash a job's step could be another job.
-		Scope: a.Scope, ID: strings.Join(append([]string{a.ID}, step...), " "), Fingerprint: sum.Sum(nil), Token: a.Token,
-		Born: a.BornAt, Job: a.ID, IdempotencyKey: a.IdempotencyKey(step...), attempt: a,
+		Scope: cmp.Or(a.Scope, a.Queue, "default"), ID: strings.Join(append([]string{a.ID}, step...), " "),
+		Fingerprint: sum.Sum(nil), Token: cmp.Or(a.Token, handMade), Born: bornAt(a), Job: a.ID, IdempotencyKey: a.IdempotencyKey(step...), attempt: a,
 	}
 }
 

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"testing"
 
+	"github.com/waybillhq/waybill"
 	"github.com/waybillhq/waybill/examples/internal/private"
 )
 
@@ -33,4 +35,24 @@ func Example() {
 	// from-the-bank, attempt 1: replayed
 	// from-the-bank, attempt 2: replayed
 	// 10 deliveries, 4 effects, 6 suppressed: 2500 cents, 1 invoice
+}
+
+// A handler with receipts is tested without Redis: two attempts of one job, on a database in a temporary directory.
+func TestDeposit_Twice(t *testing.T) {
+	t.Parallel()
+	b, err := open(t.Context(), filepath.Join(t.TempDir(), "bank.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.db.Close()
+	for n := 2; n <= 3; n++ { // the first is the one that dies
+		attempt := &waybill.Attempt{ID: "deposit-1", Kind: "deposit.add", Number: n, Token: fmt.Sprint(n)}
+		if err := b.deposit(t.Context(), &waybill.Job[deposit]{Attempt: attempt, Args: deposit{1000}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var cents int
+	if err := b.db.QueryRowContext(t.Context(), "SELECT cents FROM account").Scan(&cents); err != nil || cents != 1000 {
+		t.Errorf("%d cents, %v", cents, err)
+	}
 }
