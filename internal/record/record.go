@@ -118,12 +118,17 @@ func (r Record) DueAt() time.Time {
 	return r.EnqueuedAt.Add(r.Delay)
 }
 
-// BornAt is the time by which receipts judge the job's age. It never changes.
+// BornAt is the time by which receipts judge the job's age. It never changes. A due time that was past already makes no job
+// older than its enqueue.
 func (r Record) BornAt() time.Time {
-	if !r.Born.IsZero() {
+	switch due := r.DueAt(); {
+	case !r.Born.IsZero():
 		return r.Born
+	case due.Before(r.EnqueuedAt):
+		return r.EnqueuedAt
+	default:
+		return due
 	}
-	return r.DueAt()
 }
 
 // Parse reads a stored record. The payload shares memory with raw. Errors: ErrNewer, ErrDamaged.

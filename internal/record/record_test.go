@@ -101,7 +101,8 @@ func TestRecord_Born(t *testing.T) {
 	}{
 		"is the time of enqueue":         {record.Job{}, 1_000_000},
 		"is the due time of a delayed":   {record.Job{Delay: time.Second}, 1_001_000},
-		"is the due time of an absolute": {record.Job{At: time.UnixMilli(5)}, 5},
+		"is the due time of an absolute": {record.Job{At: time.UnixMilli(2_000_000)}, 2_000_000},
+		"is the enqueue of one long due": {record.Job{At: time.UnixMilli(5)}, 1_000_000},
 		"is what was given":              {record.Job{Born: time.UnixMilli(7), Delay: time.Second}, 7},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -51,10 +51,13 @@ func newHorizon(t *testing.T, d *sqltest.Database) *horizon {
 	return h
 }
 
-// enqueue makes a job that was due two days ago.
+// enqueue brings a job in that was born two days ago.
 func (h *horizon) enqueue(id string) {
 	h.Helper()
-	_, err := h.kind.Enqueue(h.Context(), h.client, 10, waybill.ID(id), waybill.At(time.Now().Add(-twoDays)))
+	_, err := h.client.Queue("old").Restore(h.Context(), []waybill.JobInfo{{
+		ID: id, Queue: "old", Kind: h.kind.Name(), State: waybill.StateReady, Known: true, Payload: []byte("10"), MaxFailures: 1,
+		BornAt: time.Now().Add(-twoDays),
+	}})
 	must(h.T, err)
 }
 
