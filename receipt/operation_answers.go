@@ -28,6 +28,8 @@ var (
 	ErrUnanswered = errors.New("unanswered: nobody but the other side knows whether it happened")
 	// ErrAnswered: the operation has an answer for good, and nobody can change it.
 	ErrAnswered = errors.New("the operation has its answer")
+	// ErrUnderWay: a call may be under way until the end of its timeout, so nobody can know that nothing has happened.
+	ErrUnderWay = errors.New("a call may be under way")
 	// errNotFoundThere is what NotFound gives.
 	errNotFoundThere = errors.New("not found at the other side")
 )
@@ -66,8 +68,8 @@ func Pending(after time.Duration, reason string) error {
 	return &answer{state: StatePending, reason: clipped(reason), after: max(0, after), err: ErrPending}
 }
 
-// Busy is the answer that the other side has not taken the call, as a status of 429, 503, 409 for a key in use, or a
-// connection that was refused. The job is snoozed for so long, and the call is made again.
+// Busy is the answer that the other side has not taken the call, as a status of 429, 503, or a connection that was
+// refused. A key that is in use there (409) is Pending: it was taken. The job is snoozed for so long, and the call is made again.
 func Busy(after time.Duration, reason string) error {
 	return &answer{state: StateBusy, reason: clipped(reason), after: max(0, after), err: ErrBusy}
 }

@@ -69,36 +69,54 @@ type Resolution struct {
 
 // Resolve settles an operation that waits for a person, or that has no answer for good for another reason; then requeue the
 // dead job. With Done its next attempt makes the effect of Operation.Record, and gets the result. An answer of the other side
-// stands: it can't be resolved away. Errors: ErrInvalid, ErrNotFound, ErrAnswered, ErrNoTable, else the database's.
+// stands: it can't be resolved away. That nothing has happened can't be said while a call may be under way: until the end of
+// its timeout. Errors: ErrInvalid, ErrNotFound, ErrAnswered, ErrUnderWay, ErrNoTable, else the database's.
 func (r *Receipts) Resolve(ctx context.Context, scope, id string, to Resolution) error {
-	statement, args := "op_resolve", []any(nil)
-	switch {
-	case to.Done != nil && to.Refused == "" && to.Again == "":
-		if !json.Valid(to.Done) || len(to.Done) > MaxResult {
-			return invalid("done", "is %d bytes: JSON of at most %d", len(to.Done), MaxResult)
-		}
-		args = []any{string(StateAnswered), []byte(to.Done), "", byHand}
-	case to.Refused != "" && to.Done == nil && to.Again == "":
-		args = []any{string(StateRefused), nil, clipped(to.Refused), byHand}
-	case to.Again != "" && to.Done == nil && to.Refused == "":
-		statement, args = "op_again", []any{clipped(to.Again), byHand}
-	default:
-		return invalid("resolution", "has to be one of done, refused and again")
+	statement, args, err := to.change(r.scope(scope), id)
+	if err != nil {
+		return err
 	}
-	rows, err := r.step(ctx, statement, append(args, r.scope(scope), id)...)
+	rows, err := r.step(ctx, statement, args...)
 	if err != nil {
 		return fmt.Errorf("resolve operation %q: %w", id, r.missing(err))
 	}
 	if rows != 0 {
 		return nil
 	}
+	return r.unresolved(ctx, scope, id)
+}
+
+// change is the statement that does what a person says, and its arguments.
+func (to Resolution) change(scope, id string) (statement string, args []any, err error) {
+	switch {
+	case to.Done != nil && to.Refused == "" && to.Again == "":
+		if !json.Valid(to.Done) || len(to.Done) > MaxResult {
+			return "", nil, invalid("done", "is %d bytes: JSON of at most %d", len(to.Done), MaxResult)
+		}
+		answered := string(StateAnswered)
+		return "op_resolve", []any{answered, []byte(to.Done), "", byHand, scope, id, answered}, nil
+	case to.Refused != "" && to.Done == nil && to.Again == "":
+		refused := string(StateRefused)
+		return "op_resolve", []any{refused, nil, clipped(to.Refused), byHand, scope, id, refused}, nil
+	case to.Again != "" && to.Done == nil && to.Refused == "":
+		return "op_again", []any{clipped(to.Again), byHand, scope, id}, nil
+	}
+	return "", nil, invalid("resolution", "has to be one of done, refused and again")
+}
+
+// unresolved says why an operation could not be resolved.
+func (r *Receipts) unresolved(ctx context.Context, scope, id string) error {
 	all, err := r.FindOperations(ctx, scope, id)
 	if err != nil {
 		return err
 	}
 	for _, o := range all {
-		if o.ID == id {
+		switch {
+		case o.ID != id:
+		case o.State.answered():
 			return fmt.Errorf("resolve operation %q, which is %s: %w", id, o.State, ErrAnswered)
+		default:
+			return fmt.Errorf("resolve operation %q, last called at %s: %w", id, o.CalledAt.UTC().Format(time.RFC3339), ErrUnderWay)
 		}
 	}
 	return fmt.Errorf("resolve operation %q: %w", id, ErrNotFound)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/waybillhq/waybill"
 	"github.com/waybillhq/waybill/receipt"
 )
 
@@ -84,6 +85,26 @@ func TestOperation_LostReply(t *testing.T) {
 				}
 			})
 		}
+		t.Run("of the commit that notes a call after a lookup: the call is made", func(t *testing.T) {
+			_, _, err := w.try(operation{Final: 1, Lookup: neverSent(t), Send: says(errBroken)}, attempt("again", "a"))
+			wantEnd(t, err, errBroken, waybill.AttemptRetry)
+			w.age(time.Minute)
+			calls := 0
+			o := operation{Final: 1}
+			o.Lookup = func(context.Context, call) (charged, error) {
+				l.lose.Store(1)
+				return charged{}, receipt.NotFound()
+			}
+			o.Send = func(_ context.Context, c call) (charged, error) {
+				calls += c.Number
+				return charged{}, nil
+			}
+			_, err = o.Do(t.Context(), r, attempt("again", "b"))
+			must(t, err)
+			if calls != 2 || w.state("again").Calls != 2 {
+				t.Errorf("call %d was made, %d are noted", calls, w.state("again").Calls)
+			}
+		})
 		w.wantTotal(30)
 	})
 }

@@ -35,6 +35,7 @@ func TestOperation_Meanwhile(t *testing.T) {
 		})
 		t.Run("a failed undeclared call does not speak for a later one", func(t *testing.T) {
 			_, _, err := w.try(operation{Send: func(context.Context, call) (charged, error) {
+				w.age(31 * time.Second)
 				resolve("later", receipt.Resolution{Again: "the first was never sent"})
 				_, _, err := w.try(operation{Send: says(receipt.Pending(0, "taken"))}, attempt("later", "b"))
 				wantEnd(t, err, receipt.ErrPending, waybill.AttemptSnoozed)

@@ -32,7 +32,10 @@ func (u *operationRun[Req, Res]) record(ctx context.Context, res Res) error {
 	case errors.Is(err, errRival):
 		return u.theirs(ctx)
 	case err != nil:
-		return errors.Join(err, u.keepAnswer(ctx, value, err))
+		if lost := u.keepAnswer(ctx, value, err); lost != nil {
+			return fmt.Errorf("operation %q was done, and its answer is not saved (%v): %w", u.k.ID, err, lost) //nolint:errorlint // one decides
+		}
+		return err
 	}
 	u.res = Result[Res]{Value: res, Outcome: Applied}
 	return nil

@@ -69,10 +69,11 @@ func (u *operationRun[Req, Res]) start(ctx context.Context, raw []byte) (next st
 		if u.row, err = u.r.intend(ctx, s, u.k, raw, u.o.Timeout); err != nil {
 			return err
 		}
-		if u.lost && u.opened > 0 && u.row.calls == u.opened && u.row.token == u.k.Token {
-			next = stepSend // noted in the try whose reply was lost, and not made yet
+		if u.noted() {
+			next = stepSend
 			return nil
 		}
+		u.opened = 0
 		u.alone = u.row.calls == 0 || u.row.state == StateBusy
 		if next = u.next(); next == stepSend {
 			return u.open(ctx, s)
@@ -94,21 +95,31 @@ func (u *operationRun[Req, Res]) next() step {
 		return stepGiveUp
 	case row.calls == 0 || row.state == StateBusy: // no call is open
 		return stepSend
-	case u.o.KeyTTL > 0 && row.now.Add(u.o.Timeout).Before(row.intended.Add(u.o.KeyTTL)):
+	case u.keyed():
 		return stepSend
 	case u.o.Lookup != nil:
 		return stepLookup
-	case row.state == StateIntended && row.now.Before(row.called.Add(row.timeout)):
+	case row.now.Before(row.called.Add(row.timeout)):
 		return stepWait
 	}
 	return stepGiveUp
+}
+
+// keyed says whether a call made now would be answered before the other side may forget its key.
+func (u *operationRun[Req, Res]) keyed() bool {
+	return u.o.KeyTTL > 0 && u.row.now.Add(u.o.Timeout).Before(u.row.intended.Add(u.o.KeyTTL))
+}
+
+// noted says whether our call was noted in a try whose reply was lost; it was not made yet.
+func (u *operationRun[Req, Res]) noted() bool {
+	return u.lost && u.opened > 0 && u.row.calls == u.opened && u.row.token == u.k.Token
 }
 
 // open notes that a call is about to be made. Another attempt may have noted one since the row was read.
 func (u *operationRun[Req, Res]) open(ctx context.Context, s Session) error {
 	u.deadline, u.opened = time.Now().Add(u.o.Timeout), u.row.calls+1
 	rows, err := s.Change(ctx, u.r.sql["op_call"], []any{
-		u.o.Timeout.Milliseconds(), u.k.Token, u.r.scope(u.k.Scope), u.k.ID, u.row.calls,
+		u.o.Timeout.Milliseconds(), u.k.Token, u.r.scope(u.k.Scope), u.k.ID, u.row.calls, string(u.row.state),
 	})
 	if err != nil {
 		return fmt.Errorf("operation %q: note the call: %w", u.k.ID, err)
@@ -156,15 +167,27 @@ func (u *operationRun[Req, Res]) lookup(ctx context.Context) (step, error) {
 	if !errors.Is(err, errNotFoundThere) {
 		return stepDone, u.take(ctx, res, err, true)
 	}
-	if u.row.state == StatePending { // it was there
-		return stepGiveUp, nil
-	}
 	// The time of the row is the database's, from before the lookup: what is not found later than this is final.
 	if left := u.row.called.Add(u.row.timeout + u.o.Final).Sub(u.row.now); left > 0 {
 		return 0, u.later(left+time.Second, "not found yet, which proves nothing")
 	}
+	if u.row.state == StatePending { // it was there
+		return stepGiveUp, nil
+	}
 	u.alone = true
-	return stepSend, u.tx(ctx, u.open)
+	return stepSend, u.tx(ctx, u.openFound)
+}
+
+// openFound is open after a lookup, in a transaction of its own.
+func (u *operationRun[Req, Res]) openFound(ctx context.Context, s Session) error {
+	if u.opened > 0 { // in an earlier try
+		seen, err := u.row, error(nil)
+		if u.row, err = u.r.readOperation(ctx, s, u.k); err != nil || u.noted() {
+			return err
+		}
+		u.row = seen
+	}
+	return u.open(ctx, s)
 }
 
 // later puts the job off. Nothing is saved: nothing was learned.
@@ -186,15 +209,7 @@ func (u *operationRun[Req, Res]) take(ctx context.Context, res Res, err error, l
 	}
 	state := said.state
 	if state == StateBusy && !u.alone {
-		state = u.stillOpen()
+		state = StateIntended // of an earlier call nothing is known
 	}
 	return errors.Join(said.steer(u.k.ID), u.note(ctx, state, said.reason))
-}
-
-// stillOpen is the state where a call was not taken, or not found, and of an earlier one nothing is known.
-func (u *operationRun[Req, Res]) stillOpen() State {
-	if u.row.state == StatePending {
-		return StatePending
-	}
-	return StateIntended
 }

@@ -129,6 +129,13 @@ func wantEnd(t *testing.T, err, is error, end waybill.AttemptOutcome) {
 	}
 }
 
+func wantIs(t *testing.T, err, is error) {
+	t.Helper()
+	if !errors.Is(err, is) {
+		t.Errorf("error is %v, want %v", err, is)
+	}
+}
+
 var errBroken = errors.New("status 500")
 
 func says(err error) func(context.Context, call) (charged, error) {

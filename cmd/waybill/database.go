@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"net/url"
 	"os"
 	"strings"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/waybillhq/waybill/internal/database"
+	"github.com/waybillhq/waybill/internal/store"
 	"github.com/waybillhq/waybill/receipt"
 )
 
@@ -62,22 +64,46 @@ func (a *app) databaseURL(f *databaseFlags) (string, error) {
 // openTime bounds the connecting to a database.
 const openTime = 10 * time.Second
 
-// openDatabase opens the database that is named. The caller closes it.
-func (a *app) openDatabase(ctx context.Context, f *databaseFlags) (*sql.DB, receipt.Dialect, error) {
-	url, err := a.databaseURL(f)
+// existing makes the URL of a SQLite file one that does not make the file: a wrong path is to be told.
+func existing(rawURL string) string {
+	u, err := url.Parse(rawURL)
+	if err != nil || u.Scheme != "sqlite" || u.Query().Has("mode") {
+		return rawURL
+	}
+	if u.RawQuery != "" {
+		u.RawQuery += "&"
+	}
+	u.RawQuery += "mode=rw"
+	return u.String()
+}
+
+// asGiven is the URL as it is.
+func asGiven(rawURL string) string { return rawURL }
+
+// openDatabase opens the database that is named, by what as makes of its URL. The caller closes it.
+func (a *app) openDatabase(ctx context.Context, f *databaseFlags, as func(string) string) (*sql.DB, receipt.Dialect, error) {
+	rawURL, err := a.databaseURL(f)
 	if err != nil {
 		return nil, "", err
 	}
 	ctx, stop := context.WithTimeout(ctx, openTime)
 	defer stop()
-	return database.Open(ctx, url)
+	return database.Open(ctx, as(rawURL))
 }
 
-// onReceipts does something with the receipts of the database that is named.
-func (a *app) onReceipts(cmd *cobra.Command, f *databaseFlags, do func(context.Context, *receipt.Receipts) error) error {
+// receiptsDo is what a command does with receipts.
+type receiptsDo func(context.Context, *receipt.Receipts) error
+
+// onReceipts does something with the receipts of some queues in the database that is named, which is there already.
+func (a *app) onReceipts(cmd *cobra.Command, f *databaseFlags, queues []string, do receiptsDo) error {
+	for _, queue := range queues {
+		if err := store.CheckQueue(queue); err != nil {
+			return err
+		}
+	}
 	ctx, stop := interruptible(cmd)
 	defer stop()
-	db, d, err := a.openDatabase(ctx, f)
+	db, d, err := a.openDatabase(ctx, f, existing)
 	if err != nil {
 		return err
 	}

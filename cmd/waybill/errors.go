@@ -69,11 +69,12 @@ var meanings = []meaning{
 	{waybill.ErrNotFound, exitNotFound, "not_found", fixed("it never was, or retention and window are over")},
 	{receipt.ErrNoTable, exitOther, "no_tables", nil},
 	{receipt.ErrAnswered, exitState, "state", fixed("receipts show tells it")},
+	{receipt.ErrUnderWay, exitState, "state", fixed("look and say it again when the call's timeout is over")},
 	{errApplied, exitState, "state", fixed("job requeue is enough")},
 	{receipt.ErrNotFound, exitNotFound, "not_found", fixed("receipts show QUEUE ID shows those of a job")},
 	{errNoEffect, exitNotFound, "not_found", nil},
 	{database.ErrURL, exitInvalid, "invalid", nil},
-	{database.ErrConnect, exitUnavailable, "unavailable", fixed("start the database, or name another by --database or WAYBILL_DATABASE")},
+	{database.ErrConnect, exitUnavailable, "unavailable", databaseHint},
 	{errInterrupted, exitOther, "interrupted", nil},
 	{errDeclined, exitOther, "declined", nil},
 }
@@ -152,6 +153,20 @@ func unavailableHint(err error) string {
 		return "start Redis (waybill dev), or name another by --redis or WAYBILL_REDIS"
 	}
 	return "try again"
+}
+
+// databaseHint reads the codes of PostgreSQL, MariaDB and SQLite: a database that answers need not be started.
+func databaseHint(err error) string {
+	text := err.Error()
+	switch {
+	case strings.Contains(text, "SQLSTATE 28"), strings.Contains(text, "Error 1045"):
+		return "check user and password in its URL"
+	case strings.Contains(text, "SQLSTATE 3D000"), strings.Contains(text, "Error 1049"), strings.Contains(text, "Error 1044"):
+		return "check the name of the database in its URL"
+	case strings.Contains(text, "unable to open database file"):
+		return "check the path in its URL; waybill migrate makes the file"
+	}
+	return "start the database, or name another by --database or WAYBILL_DATABASE"
 }
 
 // usageError is bad usage of the program.

@@ -57,7 +57,7 @@ type migrationObject struct {
 }
 
 func (a *app) migrate(ctx context.Context, f *databaseFlags) error {
-	db, d, err := a.openDatabase(ctx, f)
+	db, d, err := a.openDatabase(ctx, f, asGiven)
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/waybillhq/waybill/internal/store"
 	"github.com/waybillhq/waybill/receipt"
 )
 
@@ -23,13 +22,10 @@ could still run. It looks at 1000 jobs at most, and changes nothing. A line each
 
 Exit status: 1 where something is bad.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := store.CheckQueue(args[0]); err != nil {
-				return err
-			}
 			if time.Duration(older) < receipt.LeastPurgeAge {
 				return usage(cmd, "--older-than is %s: at least 1d", time.Duration(older))
 			}
-			return a.onReceipts(cmd, f, func(ctx context.Context, r *receipt.Receipts) error {
+			return a.onReceipts(cmd, f, args, func(ctx context.Context, r *receipt.Receipts) error {
 				return a.receiptsCheck(ctx, r, args[0], time.Duration(older))
 			})
 		},

@@ -20,7 +20,7 @@ person: ask the other side by the idempotency key, then receipts resolve. The ot
 			if !unfinished {
 				return usage(cmd, "give --unfinished: nothing else can be listed; receipts show QUEUE ID shows one job")
 			}
-			return a.onReceipts(cmd, f, func(ctx context.Context, r *receipt.Receipts) error {
+			return a.onReceipts(cmd, f, args, func(ctx context.Context, r *receipt.Receipts) error {
 				open, err := r.Unfinished(ctx, args[0])
 				if err != nil {
 					return err

@@ -36,7 +36,9 @@ Without a terminal give --yes. Run it daily.`,
 			if err := a.checkConfirm(cmd, p.bulkFlags); err != nil {
 				return err
 			}
-			return a.onReceipts(cmd, f, func(ctx context.Context, r *receipt.Receipts) error { return a.receiptsPurge(ctx, r, args, p) })
+			return a.onReceipts(cmd, f, args, func(ctx context.Context, r *receipt.Receipts) error {
+				return a.receiptsPurge(ctx, r, args, p)
+			})
 		},
 		ValidArgsFunction: a.completeQueues,
 	}
@@ -91,6 +93,10 @@ func (a *app) purgeScope(ctx context.Context, r *receipt.Receipts, scope string,
 		})
 	}
 	line.clear()
+	if err != nil && done.Receipts+done.Operations > 0 {
+		return fmt.Errorf("%s, %s of queue %s purged so far, the same command goes on: %w",
+			grouped(done.Receipts, "receipt"), grouped(done.Operations, "operation"), scope, err)
+	}
 	if err != nil {
 		return err
 	}

@@ -23,7 +23,9 @@ used up by the transaction that applies the effect. A job with steps has one eff
 			if err := a.checkAsk(cmd, yes); err != nil {
 				return err
 			}
-			return a.onReceipts(cmd, f, func(ctx context.Context, r *receipt.Receipts) error { return a.force(ctx, r, args, yes) })
+			return a.onReceipts(cmd, f, args[:1], func(ctx context.Context, r *receipt.Receipts) error {
+				return a.force(ctx, r, args, yes)
+			})
 		},
 		ValidArgsFunction: a.completeQueue,
 	}
@@ -105,7 +107,7 @@ that receipts show tells, what became of the call. Then say one of:
   --again WHY       it did not happen, and may be called again, with the same key; the key's lifetime counts anew
 and requeue the dead job: job requeue QUEUE ID. What the other side has answered itself stands.
 
-Exit status: 4 where it has an answer, 9 where there is no such operation.`,
+Exit status: 4 where it has an answer, or a call may be under way (not with --done), 9 where there is no such operation.`,
 		Example: `  waybill receipts resolve payments order-17 charge --done '{"Charge":"ch_1"}' && waybill job requeue payments order-17`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			to, err := said.resolution(cmd)
@@ -115,7 +117,7 @@ Exit status: 4 where it has an answer, 9 where there is no such operation.`,
 			if err != nil {
 				return err
 			}
-			return a.onReceipts(cmd, f, func(ctx context.Context, r *receipt.Receipts) error {
+			return a.onReceipts(cmd, f, args[:1], func(ctx context.Context, r *receipt.Receipts) error {
 				if err := a.askResolve(ctx, args, to, said.yes); err != nil {
 					return err
 				}

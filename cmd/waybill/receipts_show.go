@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -30,7 +31,9 @@ States of operations:
 
 Exit status: 9 where there is neither. Times are the database's; born is Redis's.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.onReceipts(cmd, f, func(ctx context.Context, r *receipt.Receipts) error { return a.receiptsShow(ctx, r, args[0], args[1]) })
+			return a.onReceipts(cmd, f, args[:1], func(ctx context.Context, r *receipt.Receipts) error {
+				return a.receiptsShow(ctx, r, args[0], args[1])
+			})
 		},
 		ValidArgsFunction: a.completeQueue,
 	}
@@ -64,7 +67,14 @@ func (a *app) nothingOf(ctx context.Context, r *receipt.Receipts, queue, id stri
 	if err != nil {
 		return err
 	}
+	scopes, err := r.Scopes(ctx)
+	if err != nil {
+		return err
+	}
 	text := "its effect was not applied"
+	if purged.IsZero() && !slices.Contains(scopes, queue) {
+		text = "nothing at all is kept of that queue: check its name"
+	}
 	if !purged.IsZero() {
 		text = fmt.Sprintf("if it was born before %s they may have been purged, else its effect was not applied", purged.UTC().Format(time.RFC3339))
 	}

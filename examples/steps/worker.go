@@ -115,9 +115,9 @@ func ask(ctx context.Context, method, url, key string, body []byte, into any) er
 	switch {
 	case res.StatusCode == http.StatusNotFound && method == http.MethodGet:
 		return receipt.NotFound()
-	case res.StatusCode == http.StatusAccepted:
+	case res.StatusCode == http.StatusAccepted, res.StatusCode == http.StatusConflict: // 409: the key is in use
 		return receipt.Pending(time.Minute, res.Status)
-	case res.StatusCode == http.StatusConflict, res.StatusCode == http.StatusTooManyRequests, res.StatusCode == http.StatusServiceUnavailable:
+	case res.StatusCode == http.StatusTooManyRequests, res.StatusCode == http.StatusServiceUnavailable:
 		return receipt.Busy(10*time.Second, res.Status)
 	case res.StatusCode == http.StatusPaymentRequired, res.StatusCode == http.StatusUnprocessableEntity:
 		return receipt.Refused(res.Status)

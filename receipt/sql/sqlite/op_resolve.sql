@@ -1,3 +1,4 @@
--- As a person says. What the other side has answered stands.
+-- As a person says. What the other side has answered stands; what it has not done can't be known while a call may be under way.
 UPDATE waybill_operation SET state = ?, answer = ?, reason = ?, token = ?, answered_ms = CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)
 WHERE scope = ? AND key = ? AND state NOT IN ('done', 'refused') AND (state <> 'answered' OR token = 'by hand')
+  AND (? = 'answered' OR state NOT IN ('intended', 'pending') OR called_ms + timeout_ms <= CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER))
