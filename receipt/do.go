@@ -3,6 +3,8 @@ package receipt
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -25,7 +27,8 @@ type Result[Out any] struct {
 // not to be had, a lost connection) it is run again, apply too, for up to Options.RetryFor.
 //
 // The error of apply rolls back and is returned as it is. It must be returned: a statement that failed and was ignored can
-// spoil the transaction. apply has the database's transaction and may do nothing else that lasts.
+// spoil the transaction. apply has the database's transaction and may do nothing else that lasts. For another effect inside
+// it there is InTx: a Do in it could wait for itself, for a connection or a lock, and is ErrInvalid.
 // Errors beside it: ErrInvalid, ErrMismatch, ErrHorizon, ErrRetry, ErrBlocked, ErrNoTable. Returned by a handler, they end
 // the job as each says. Safe for concurrent use.
 func (r *Receipts) Do(ctx context.Context, k Key, apply func(context.Context, *sql.Tx) error) (Outcome, error) {
@@ -47,9 +50,11 @@ func DoResult[Out any](
 }
 
 // InTx is Do in the transaction that the caller holds, which is to begin with it: what locks anything before it can wait
-// for another attempt, and stop it. The caller commits. After any error the whole transaction must be rolled back. ErrRetry says that
-// it may then be run again; returned by a handler, it snoozes the job. No time limits are set: the caller's own govern, and on
-// PostgreSQL and MariaDB a holder that stands still is only ended by an idle timeout of its transaction.
+// for another attempt, and stop it. The caller commits. After any error, and where apply panics, the whole transaction is
+// rolled back, whatever the caller does: else a receipt could be committed without its effect. Only ErrInvalid leaves it as
+// it was. ErrRetry says that it may be run again, from its begin; returned by a handler, it snoozes the job. An outcome is counted when InTx returns,
+// before the caller commits. No time limits are set: the caller's own govern, and on PostgreSQL and MariaDB a holder that
+// stands still is only ended by an idle timeout of its transaction.
 func (r *Receipts) InTx(ctx context.Context, tx *sql.Tx, k Key, apply func(context.Context, *sql.Tx) error) (Outcome, error) {
 	res, err := InTxResult(ctx, r, tx, k, func(ctx context.Context, tx *sql.Tx) (struct{}, error) { return struct{}{}, apply(ctx, tx) })
 	return res.Outcome, err
@@ -59,14 +64,14 @@ func (r *Receipts) InTx(ctx context.Context, tx *sql.Tx, k Key, apply func(conte
 func InTxResult[Out any](
 	ctx context.Context, r *Receipts, tx *sql.Tx, k Key, apply func(context.Context, *sql.Tx) (Out, error),
 ) (Result[Out], error) {
-	return InSession(ctx, r, sqlSession{tx}, k, func(ctx context.Context) (Out, error) { return apply(ctx, tx) })
+	return InSession(ctx, r, heldTx{sqlSession{tx}, tx}, k, func(ctx context.Context) (Out, error) { return apply(ctx, tx) })
 }
 
 // DoIn is DoResult for another driver.
 func DoIn[Tx, Out any](
 	ctx context.Context, r *Receipts, k Key, o Opening[Tx], apply func(context.Context, Tx) (Out, error),
 ) (Result[Out], error) {
-	if err := k.check(); err != nil {
+	if err := r.check(ctx, k, false); err != nil {
 		return Result[Out]{}, err
 	}
 	began := time.Now()
@@ -87,13 +92,21 @@ func DoIn[Tx, Out any](
 
 // InSession is InTxResult for another driver.
 func InSession[Out any](
-	ctx context.Context, r *Receipts, s Session, k Key, apply func(context.Context) (Out, error),
+	ctx context.Context, r *Receipts, s Held, k Key, apply func(context.Context) (Out, error),
 ) (Result[Out], error) {
-	if err := k.check(); err != nil {
+	if err := r.check(ctx, k, true); err != nil {
 		return Result[Out]{}, err
 	}
-	began := time.Now()
+	began, returned := time.Now(), false
+	defer func() {
+		if !returned { // apply panicked, or ended its goroutine
+			_ = s.RollBack(ctx, nil)
+		}
+	}()
 	res, err := once(ctx, r, s, k, try{held: true}, apply)
+	if returned = true; err != nil {
+		err = s.RollBack(ctx, err)
+	}
 	if f := r.d.Fault(err); f != dialect.Other && f != dialect.Missing {
 		r.retried(ctx, k, f, err)
 	}
@@ -117,12 +130,12 @@ func once[Out any](
 			return res, err
 		}
 		res.AppliedAt = e.at
-		if err := codec.Decode(e.result, &res.Value); err != nil {
+		if err := decoded(e.result, &res.Value); err != nil {
 			return res, fmt.Errorf("receipt %q of %s: %w: %w", k.ID, e.at.UTC().Format(time.RFC3339), ErrResult, err)
 		}
 		return res, nil
 	}
-	if res.Value, err = apply(ctx); err != nil {
+	if res.Value, err = apply(r.inside(ctx, k)); err != nil {
 		return res, &dialect.ForeignError{Err: err}
 	}
 	result, err := encoded(res.Value)
@@ -131,6 +144,18 @@ func once[Out any](
 	}
 	res.Outcome = Applied
 	return res, r.finish(ctx, s, k, result)
+}
+
+// decoded fills *v from a saved result. A receipt that Do has made has none, and a zero value would pass for one.
+func decoded(result []byte, v any) error {
+	switch v.(type) {
+	case *struct{}, *[]byte, *json.RawMessage:
+	default:
+		if result == nil {
+			return errors.New("none was saved")
+		}
+	}
+	return codec.Decode(result, v)
 }
 
 // encoded is a result as it is saved; of a struct{} nothing is.

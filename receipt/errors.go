@@ -27,7 +27,8 @@ var (
 	// ErrBlocked is an ErrRetry whose transaction waited for another one's lock until its time was over. On SQLite a process
 	// that was stopped inside a transaction blocks all others until it goes on or is killed.
 	ErrBlocked = fmt.Errorf("blocked by another transaction: %w", ErrRetry)
-	// ErrResult: the saved result can't be decoded into the type that is asked for. The effect stands. The job is dead.
+	// ErrResult: the saved result can't be decoded into the type that is asked for, or none was saved. The effect stands. The
+	// job is dead.
 	ErrResult = errors.New("the saved result does not decode")
 	// ErrTooLarge: the result is over 64 KiB; nothing was applied. The job is dead.
 	ErrTooLarge = errors.New("the result is too large")

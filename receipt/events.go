@@ -58,14 +58,39 @@ func (r *Receipts) Counts() Counts {
 }
 
 func (r *Receipts) tell(e Event) {
-	c := &r.counts
-	map[EventType]*atomic.Int64{
-		EventApplied: &c.applied, EventReplayed: &c.replayed, EventMismatch: &c.mismatches, EventHorizon: &c.horizons,
-		EventFailed: &c.failed, EventRetried: &c.retried, EventBlocked: &c.blocked,
-	}[e.Type].Add(1)
+	r.counts.of(e.Type).Add(1)
 	if r.o.Observe != nil {
-		r.o.Observe(e)
+		r.observe(e)
 	}
+}
+
+// observe calls the user's function. Its panics are logged, and not the job's: the effect may stand already.
+func (r *Receipts) observe(e Event) {
+	defer func() {
+		if p := recover(); p != nil {
+			r.o.Log.Error("receipt: the observer panicked", slog.String(keyScope, e.Scope), slog.String(keyReceipt, e.ID),
+				slog.Any(keyError, p))
+		}
+	}()
+	r.o.Observe(e)
+}
+
+func (c *counters) of(t EventType) *atomic.Int64 {
+	switch t {
+	case EventApplied:
+		return &c.applied
+	case EventReplayed:
+		return &c.replayed
+	case EventMismatch:
+		return &c.mismatches
+	case EventHorizon:
+		return &c.horizons
+	case EventRetried:
+		return &c.retried
+	case EventBlocked:
+		return &c.blocked
+	}
+	return &c.failed
 }
 
 // retried hears of a transaction that the database gave up.

@@ -28,7 +28,7 @@ const (
 // Key names an effect. Make it with For, ForAttempt or, where no job is at hand, as a literal; nothing in it may come from
 // the attempt but the token.
 type Key struct {
-	Scope       string    // queue, or topic/subscription: the same ID in two queues is two jobs
+	Scope       string    // queue, or topic/subscription: the same ID in two queues is two jobs; at most 190 bytes, no colon
 	ID          string    // the job's ID, a space and the step where there are several; or a business key
 	Fingerprint []byte    // of what is to be done, at most 32 bytes
 	Token       string    // of the attempt: tells its own receipt from another's
@@ -39,11 +39,12 @@ type Key struct {
 	IdempotencyKey string
 
 	attempt *waybill.Attempt // nil: nobody to count for
-	err     error            // of what was to be the fingerprint
+	err     error            // of a step, or of what was to be the fingerprint
 }
 
 // For is the key of a job's effect. A job with several effects names its steps: each has a receipt of its own, and a
-// redelivery resumes at the first one that is missing.
+// redelivery resumes at the first one that is missing. Several parts are joined by spaces, and have none themselves: "a", "b"
+// is the step "a b".
 func For[In any](job *waybill.Job[In], step ...string) Key { return ForAttempt(job.Attempt, step...) }
 
 // ForAttempt is For where a handler knows no types. An attempt made by hand, in a test of a handler, needs no more than an ID:
@@ -53,9 +54,15 @@ func ForAttempt(a *waybill.Attempt, step ...string) Key {
 	sum.Write([]byte(a.Kind))
 	sum.Write([]byte{0})
 	sum.Write(a.Payload)
+	var err error
+	for _, s := range step {
+		if s == "" || len(step) > 1 && strings.Contains(s, " ") {
+			err = invalid("step", "%q of job %s is empty, or has a space among several: it could be another step", s, a.ID)
+		}
+	}
 	return Key{
 		// A space stands in no ID: with a slash a job's step could be another job.
-		Scope: cmp.Or(a.Scope, a.Queue, "default"), ID: strings.Join(append([]string{a.ID}, step...), " "),
+		err: err, Scope: cmp.Or(a.Scope, a.Queue, "default"), ID: strings.Join(append([]string{a.ID}, step...), " "),
 		Fingerprint: sum.Sum(nil), Token: cmp.Or(a.Token, handMade), Born: bornAt(a), Job: a.ID, IdempotencyKey: a.IdempotencyKey(step...), attempt: a,
 	}
 }
@@ -99,10 +106,13 @@ func (k Key) check() error {
 	if k.err != nil {
 		return k.err
 	}
+	if err := checkScope(k.Scope); err != nil {
+		return err
+	}
 	for _, c := range []struct {
 		field, value string
 		most         int
-	}{{"scope", k.Scope, maxScope}, {"receipt id", k.ID, maxID}, {"token", k.Token, maxToken}, {"job", k.Job, maxJob}} {
+	}{{"receipt id", k.ID, maxID}, {"token", k.Token, maxToken}, {"job", k.Job, maxJob}} {
 		switch {
 		case c.value == "" && c.field != "job":
 			return invalid(c.field, "is empty: give 1 to %d bytes", c.most)
@@ -120,6 +130,20 @@ func (k Key) check() error {
 	}
 	if k.Born.IsZero() {
 		return invalid("born", "is not set: receipts are purged by it")
+	}
+	return nil
+}
+
+// checkScope says which limit a scope breaks. A colon stands behind an installation: a scope that has one would be another
+// installation's.
+func checkScope(scope string) error {
+	switch {
+	case scope == "":
+		return invalid("scope", "is empty: give 1 to %d bytes", maxScope)
+	case len(scope) > maxScope:
+		return invalid("scope", "is %d bytes long: at most %d", len(scope), maxScope)
+	case !utf8.ValidString(scope) || strings.ContainsAny(scope, "\x00:"):
+		return invalid("scope", "%q is not UTF-8 without colons and zero bytes", scope)
 	}
 	return nil
 }

@@ -39,6 +39,9 @@ func TestKeyLimits(t *testing.T) {
 	}{
 		"no scope":             {func(k *receipt.Key) { k.Scope = "" }, []string{"scope", "190"}},
 		"long scope":           {func(k *receipt.Key) { k.Scope = strings.Repeat("a", 191) }, []string{"scope", "191", "190"}},
+		"scope with a colon":   {func(k *receipt.Key) { k.Scope = "other:pay" }, []string{"scope", "colons"}},
+		"step with a space":    {func(k *receipt.Key) { *k = key("a", "b c", "d") }, []string{"step", "b c"}},
+		"empty step":           {func(k *receipt.Key) { *k = key("a", "") }, []string{"step", "empty"}},
 		"no id":                {func(k *receipt.Key) { k.ID = "" }, []string{"receipt id", "512"}},
 		"long id":              {func(k *receipt.Key) { k.ID = strings.Repeat("é", 257) }, []string{"receipt id", "514", "512"}},
 		"id is no text":        {func(k *receipt.Key) { k.ID = "a\xff" }, []string{"receipt id", "UTF-8"}},
@@ -68,6 +71,15 @@ func TestKeyLimits(t *testing.T) {
 			}
 		})
 	}
+	t.Run("a scope of another installation is refused by purges and forces too", func(t *testing.T) {
+		_, purge := r.Purge(t.Context(), "other:pay", 0, nil)
+		_, count := r.CountPurge(t.Context(), "other:pay", 0)
+		for _, err := range []error{purge, count, r.Force(t.Context(), "other:pay", "a")} {
+			if !errors.Is(err, receipt.ErrInvalid) {
+				t.Errorf("is %v", err)
+			}
+		}
+	})
 	t.Run("facts that do not encode are told", func(t *testing.T) {
 		_, err := r.Do(t.Context(), key("a").Business("paid", make(chan int)), func(context.Context, *sql.Tx) error { return nil })
 		if err == nil || !strings.Contains(err.Error(), "facts") {

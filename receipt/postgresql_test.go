@@ -57,6 +57,13 @@ func (p *purging) Change(ctx context.Context, query string, args []any) (int64, 
 	return said.RowsAffected()
 }
 
+func (p *purging) RollBack(_ context.Context, err error) error {
+	if back := p.tx.Rollback(); back != nil {
+		return errors.Join(err, back)
+	}
+	return err
+}
+
 func TestPurgedMeanwhile(t *testing.T) {
 	t.Parallel()
 	t.Run("a receipt that met the insert and is gone when it is read is a retry", func(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/dialect"
@@ -36,30 +37,20 @@ func (r *Receipts) Scopes(ctx context.Context) ([]string, error) {
 			return all, fmt.Errorf("read scopes: %w", r.missing(err))
 		}
 		last = next.String
-		if !next.Valid || prefix != "" && (len(last) < len(prefix) || last[:len(prefix)] != prefix) {
+		if !next.Valid || !strings.HasPrefix(last, prefix) {
 			return all, nil
 		}
-		if name := last[len(prefix):]; prefix != "" || !hasInstallation(name) {
+		if name := last[len(prefix):]; !strings.Contains(name, ":") { // with a colon it is some installation's
 			all = append(all, name)
 		}
 	}
-}
-
-// hasInstallation says whether a stored scope is of some installation.
-func hasInstallation(scope string) bool {
-	for _, c := range scope {
-		if c == ':' {
-			return true
-		}
-	}
-	return false
 }
 
 // Purge deletes what is kept of jobs that were born longer than age ago, by the database's clock, in a scope; age 0 is
 // DefaultPurgeAge. It first commits a mark: from then on a job that is older and has no receipt is refused with ErrHorizon.
 // So a job whose first run comes later than age after it was due is refused too, and is for Force. The mark never goes
 // back. It deletes 1,000 rows at a time, pauses twice as long as that took, and may be broken off and repeated; told, if not nil, hears
-// of each step. Errors: ErrInvalid where age is under a day, ErrNoTable, else the database's.
+// of each step. Errors: ErrInvalid where age is under a day or the scope can be none, ErrNoTable, else the database's.
 func (r *Receipts) Purge(ctx context.Context, scope string, age time.Duration, told func(Purged)) (Purged, error) {
 	p := Purged{Scope: scope}
 	if age == 0 {
@@ -68,8 +59,8 @@ func (r *Receipts) Purge(ctx context.Context, scope string, age time.Duration, t
 	if age < LeastPurgeAge {
 		return p, invalid("age", "is %s: at least %s", age, LeastPurgeAge)
 	}
-	if scope == "" || len(scope) > maxScope {
-		return p, invalid("scope", "is %d bytes long: 1 to %d", len(scope), maxScope)
+	if err := checkScope(scope); err != nil {
+		return p, err
 	}
 	var now int64
 	if err := r.db.QueryRowContext(ctx, r.sql["now"]).Scan(&now); err != nil {

@@ -16,6 +16,9 @@ func (r *Receipts) CountPurge(ctx context.Context, scope string, age time.Durati
 	if age < LeastPurgeAge {
 		return p, invalid("age", "is %s: at least %s", age, LeastPurgeAge)
 	}
+	if err := checkScope(scope); err != nil {
+		return p, err
+	}
 	now, err := r.now(ctx)
 	if err != nil {
 		return p, fmt.Errorf("count %s: %w", scope, err)

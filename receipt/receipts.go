@@ -40,9 +40,9 @@ type Options struct {
 	IdleTimeout time.Duration
 	// RetryFor is how long Do runs a transaction again that the database gave up, before it snoozes the job; 0 = 1 min.
 	RetryFor time.Duration
-	// Observe is told of every outcome, from many goroutines; nil = nobody.
+	// Observe is told of every outcome, from many goroutines; nil = nobody. A panic in it is logged, and nothing else.
 	Observe func(Event)
-	// Log gets a warning where a transaction is blocked; nil = silent.
+	// Log gets a warning where a transaction is blocked, and an error where Observe panics; nil = silent.
 	Log *slog.Logger
 }
 

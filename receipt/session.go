@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+
+	"github.com/waybillhq/waybill/internal/dialect"
 )
 
 // Session is an open transaction, for packages that bring another driver than database/sql, as pgxreceipt does. It takes
@@ -13,6 +15,13 @@ type Session interface {
 	QueryOne(ctx context.Context, query string, args, dest []any) (found bool, err error)
 	// Change runs a statement and gives the number of rows that it affected.
 	Change(ctx context.Context, query string, args []any) (rows int64, err error)
+}
+
+// Held is the Session of a transaction that the caller holds.
+type Held interface {
+	Session
+	// RollBack ends the transaction after err, and gives err; with driver.ErrBadConn where the connection is gone.
+	RollBack(ctx context.Context, err error) error
 }
 
 // Opening is how another driver's transactions are run.
@@ -29,6 +38,16 @@ type querier interface {
 
 // sqlSession is a Session of database/sql.
 type sqlSession struct{ q querier }
+
+// heldTx is a Held of database/sql.
+type heldTx struct {
+	sqlSession
+	tx *sql.Tx
+}
+
+func (h heldTx) RollBack(ctx context.Context, err error) error {
+	return dialect.RollBack(ctx, h.tx, err)
+}
 
 func (s sqlSession) QueryOne(ctx context.Context, query string, args, dest []any) (bool, error) {
 	err := s.q.QueryRowContext(ctx, query, args...).Scan(dest...)

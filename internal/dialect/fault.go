@@ -57,26 +57,40 @@ func (d Dialect) Fault(err error) Fault {
 		f = sqliteFault(err)
 	}
 	var foreign *ForeignError
-	if f == Other && (bad(err) || !errors.As(err, &foreign) && lost(err)) {
+	own := !errors.As(err, &foreign)
+	switch {
+	case f != Other:
+	case own && d.stopped(err):
+		return Blocked
+	case bad(err), own && lost(err):
 		return Lost
 	}
 	return f
 }
 
+// stopped tells a statement that ran into a time limit of the server's. Ours only take long where they wait for a lock; one
+// of the user's may be too slow by itself.
+func (d Dialect) stopped(err error) bool {
+	switch d {
+	case PostgreSQL:
+		return sqlState(err) == "57014"
+	case MariaDB, MySQL:
+		number, _ := field(err, "mysql.MySQLError", "Number")
+		return number == 1969 || number == 3024
+	}
+	return false
+}
+
 // postgresFault reads the SQLSTATE. Codes: PostgreSQL's documentation, appendix A.
 func postgresFault(err error) Fault {
-	var e interface{ SQLState() string }
-	if !errors.As(err, &e) {
-		return Other
-	}
-	switch code := e.SQLState(); code {
+	switch code := sqlState(err); code {
 	case "40001", "40P01":
 		return Again
 	case "55P03":
 		return Blocked
 	case "42P01":
 		return Missing
-	case "25P03", "53300", "57P01", "57P02", "57P03", "57P05": // ended while idle, too many connections, shut down
+	case "25P03", "25P04", "53300", "57P01", "57P02", "57P03", "57P05": // ended by a time limit, too many connections, shut down
 		return Lost
 	default:
 		if strings.HasPrefix(code, "08") {
@@ -86,6 +100,15 @@ func postgresFault(err error) Fault {
 	return Other
 }
 
+// sqlState is the SQLSTATE in an error of PostgreSQL's, or "".
+func sqlState(err error) string {
+	var e interface{ SQLState() string }
+	if !errors.As(err, &e) {
+		return ""
+	}
+	return e.SQLState()
+}
+
 // mariaFault reads the error number. Numbers: MariaDB's and MySQL's lists of error codes.
 func mariaFault(err error) Fault {
 	number, ok := field(err, "mysql.MySQLError", "Number")
@@ -93,13 +116,13 @@ func mariaFault(err error) Fault {
 		return Other
 	}
 	switch number {
-	case 1213, 1020:
+	case 1213, 1020, 1412: // deadlock, changed since the snapshot: a row, a table
 		return Again
-	case 1205:
+	case 1205, 3572: // in vain, with MySQL's NOWAIT
 		return Blocked
 	case 1146:
 		return Missing
-	case 1040, 1053, 1317, 1927, 2006, 2013, 4031: // too many connections, shut down, killed, gone, idle for too long
+	case 1040, 1203, 1226, 1053, 1317, 1927, 2006, 2013, 4031: // too many connections, shut down, killed, gone, idle for too long
 		return Lost
 	}
 	return Other
@@ -118,7 +141,7 @@ func sqliteFault(err error) Fault {
 	switch {
 	case code == 5|2<<8: // BUSY_SNAPSHOT comes at once, and on every try in the same transaction
 		return Again
-	case code&0xff == 5, code&0xff == 6:
+	case code&0xff == 5, code&0xff == 6, code&0xff == 15: // BUSY, LOCKED, PROTOCOL: a race for the lock of the WAL
 		return Blocked
 	case code&0xff == 1 && strings.Contains(err.Error(), "no such table"):
 		return Missing
@@ -129,7 +152,11 @@ func sqliteFault(err error) Fault {
 // named is the error of a driver's type in the tree of err, or nil. Importing the drivers would make everybody compile all
 // of them; and by its methods alone an error of another system may look like one of theirs.
 func named(err error, name string) error {
-	if err == nil || reflect.Indirect(reflect.ValueOf(err)).Type().String() == name {
+	v := reflect.ValueOf(err)
+	if v.Kind() == reflect.Pointer && v.IsNil() {
+		return nil // somebody's typed nil: its methods may panic
+	}
+	if err == nil || reflect.Indirect(v).Type().String() == name {
 		return err
 	}
 	switch e := err.(type) { //nolint:errorlint // it walks the tree
@@ -151,7 +178,11 @@ func field(err error, name, number string) (int64, bool) {
 	if found == nil {
 		return 0, false
 	}
-	switch f := reflect.Indirect(reflect.ValueOf(found)).FieldByName(number); {
+	v := reflect.Indirect(reflect.ValueOf(found))
+	if v.Kind() != reflect.Struct {
+		return 0, false // another package's type of that name
+	}
+	switch f := v.FieldByName(number); {
 	case f.CanInt():
 		return f.Int(), true
 	case f.CanUint():

@@ -26,6 +26,11 @@ type numbered struct{ Number int }
 
 func (numbered) Error() string { return "invoice" }
 
+// quiet bears being nil.
+type quiet struct{}
+
+func (*quiet) Error() string { return "quiet" }
+
 func TestFault(t *testing.T) {
 	t.Parallel()
 	pg := func(code string) error { return &pgconn.PgError{Code: code} }
@@ -67,6 +72,17 @@ func TestFault(t *testing.T) {
 		{"a user's refused connection", dialect.PostgreSQL, user(refused), dialect.Other},
 		{"a user's missing file", dialect.SQLite, user(os.ErrNotExist), dialect.Other},
 		{"a reply that ends", dialect.MariaDB, io.ErrUnexpectedEOF, dialect.Lost},
+		{"a statement that was stopped", dialect.PostgreSQL, pg("57014"), dialect.Blocked},
+		{"a user's statement that was stopped", dialect.PostgreSQL, user(pg("57014")), dialect.Other},
+		{"a transaction that took too long", dialect.PostgreSQL, pg("25P04"), dialect.Lost},
+		{"a statement that was stopped", dialect.MariaDB, my(1969), dialect.Blocked},
+		{"a user's statement that was stopped", dialect.MariaDB, user(my(1969)), dialect.Other},
+		{"a table changed since the snapshot", dialect.MariaDB, user(my(1412)), dialect.Again},
+		{"a lock that is not waited for", dialect.MySQL, user(my(3572)), dialect.Blocked},
+		{"a user with too many connections", dialect.MariaDB, my(1226), dialect.Lost},
+		{"a race for the log", dialect.SQLite, lite(15, 15), dialect.Blocked},
+		{"a typed nil", dialect.MariaDB, user((*quiet)(nil)), dialect.Other},
+		{"a typed nil", dialect.SQLite, user((*quiet)(nil)), dialect.Other},
 		{"our own", dialect.SQLite, fmt.Errorf("no receipt: %w", dialect.ErrAgain), dialect.Again},
 	} {
 		t.Run(string(c.d)+" "+c.name+" is "+c.want.String(), func(t *testing.T) {

@@ -51,15 +51,20 @@ func (d Dialect) Run(ctx context.Context, db *sql.DB, t Tx, f func(context.Conte
 func finish(ctx context.Context, tx *sql.Tx, f func(context.Context, *sql.Tx) error) error {
 	defer func() { _ = tx.Rollback() }() // after a commit it does nothing; also where f panics
 	if err := f(ctx, tx); err != nil {
-		if back := tx.Rollback(); back != nil && !errors.Is(back, sql.ErrTxDone) && ctx.Err() == nil {
-			return fmt.Errorf("roll back: %w, after: %w", driver.ErrBadConn, err)
-		}
-		return err
+		return RollBack(ctx, tx, err)
 	}
 	if err := tx.Commit(); err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
 	return nil
+}
+
+// RollBack ends a transaction that err has spoiled, and gives err; as Lost, where the connection turns out to be gone.
+func RollBack(ctx context.Context, tx *sql.Tx, err error) error {
+	if back := tx.Rollback(); back != nil && !errors.Is(back, sql.ErrTxDone) && ctx.Err() == nil {
+		return fmt.Errorf("roll back: %w, after: %w", driver.ErrBadConn, err)
+	}
+	return err
 }
 
 // idleSetting is the variable by which the server ends a session whose transaction is silent.

@@ -8,6 +8,8 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -83,12 +85,9 @@ func (r *Receipts) run(ctx context.Context, f func(context.Context, pgx.Tx) erro
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
-	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // after a commit it does nothing; also where f panics
+	defer func() { _ = session{tx}.RollBack(ctx, nil) }() // after a commit it does nothing; also where f panics
 	if err := f(ctx, tx); err != nil {
-		if tx.Conn().IsClosed() && ctx.Err() == nil { // as where the server ended an idle transaction: run it again
-			return fmt.Errorf("%w, after: %w", driver.ErrBadConn, err)
-		}
-		return err
+		return session{tx}.RollBack(ctx, err)
 	}
 	if err := tx.Commit(ctx); err != nil {
 		return fmt.Errorf("commit: %w", err)
@@ -96,8 +95,24 @@ func (r *Receipts) run(ctx context.Context, f func(context.Context, pgx.Tx) erro
 	return nil
 }
 
-// session is a receipt.Session of pgx.
+// session is a receipt.Held of pgx.
 type session struct{ tx pgx.Tx }
+
+// rollbackTime bounds a rollback when the context has ended already: a server that stands still would keep the worker.
+const rollbackTime = 2 * time.Second
+
+func (s session) RollBack(ctx context.Context, err error) error {
+	short, stop := context.WithTimeout(context.WithoutCancel(ctx), rollbackTime)
+	defer stop()
+	back := s.tx.Rollback(short)
+	switch {
+	case back == nil, errors.Is(back, pgx.ErrTxClosed), ctx.Err() != nil:
+	case strings.HasSuffix(back.Error(), "conn busy"): // rows were left open: the user's mistake
+	default: // as where the server ended an idle transaction
+		return fmt.Errorf("%w, after: %w", driver.ErrBadConn, err)
+	}
+	return err
+}
 
 func (s session) QueryOne(ctx context.Context, query string, args, dest []any) (bool, error) {
 	err := s.tx.QueryRow(ctx, query, args...).Scan(dest...)
