@@ -23,7 +23,7 @@ func (r *Receipts) now(ctx context.Context) (time.Time, error) {
 // database's.
 func (r *Receipts) PurgedBefore(ctx context.Context, scope string) (time.Time, error) {
 	var before int64
-	found, err := sqlSession{r.db}.QueryOne(ctx, r.sql["mark"], []any{r.scope(scope)}, []any{&before})
+	found, err := sqlSession{q: r.db}.QueryOne(ctx, r.sql["mark"], []any{r.scope(scope)}, []any{&before})
 	if err != nil || !found || before == 0 {
 		return time.Time{}, r.missing(err)
 	}

@@ -41,11 +41,14 @@ func (r *Receipts) Do(ctx context.Context, k Key, apply func(context.Context, *s
 func DoResult[Out any](
 	ctx context.Context, r *Receipts, k Key, apply func(context.Context, *sql.Tx) (Out, error),
 ) (Result[Out], error) {
+	var all map[string]*sql.Stmt
 	return DoIn(ctx, r, k, Opening[*sql.Tx]{
 		Run: func(ctx context.Context, f func(context.Context, *sql.Tx) error) error {
+			all = r.statements(ctx) // before the transaction has a connection
+			defer r.turn(ctx)()
 			return r.d.Run(ctx, r.db, r.tx(), f)
 		},
-		Session: func(tx *sql.Tx) Session { return sqlSession{tx} },
+		Session: func(tx *sql.Tx) Session { return sqlSession{q: tx, tx: tx, prepared: all} },
 	}, apply)
 }
 
@@ -64,7 +67,7 @@ func (r *Receipts) InTx(ctx context.Context, tx *sql.Tx, k Key, apply func(conte
 func InTxResult[Out any](
 	ctx context.Context, r *Receipts, tx *sql.Tx, k Key, apply func(context.Context, *sql.Tx) (Out, error),
 ) (Result[Out], error) {
-	return InSession(ctx, r, heldTx{sqlSession{tx}, tx}, k, func(ctx context.Context) (Out, error) { return apply(ctx, tx) })
+	return InSession(ctx, r, heldTx{sqlSession{q: tx}, tx}, k, func(ctx context.Context) (Out, error) { return apply(ctx, tx) })
 }
 
 // DoIn is DoResult for another driver.
@@ -82,10 +85,10 @@ func DoIn[Tx, Out any](
 		r.retried(ctx, k, f, err)
 	}
 	err := r.d.Retry(ctx, r.o.RetryFor, told, func(ctx context.Context) error {
-		return o.Run(ctx, func(ctx context.Context, tx Tx) (err error) {
+		return r.marked(ctx, k, o.Run(ctx, func(ctx context.Context, tx Tx) (err error) {
 			res, err = once(ctx, r, o.Session(tx), k, how, func(ctx context.Context) (Out, error) { return apply(ctx, tx) })
 			return err
-		})
+		}))
 	})
 	return ended(r, k, res, r.explained(err), began)
 }

@@ -3,6 +3,7 @@ package receipt
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -50,7 +51,7 @@ func (r *Receipts) enter(ctx context.Context, s Session, k Key, held bool) (ente
 		return entered{}, fmt.Errorf("read receipt %q: %w", k.ID, err)
 	}
 	if e.new && k.old(time.Now()) {
-		if err := r.horizon(ctx, s, k); err != nil {
+		if err := r.horizon(ctx, s, k, held); err != nil {
 			return entered{}, err
 		}
 	}
@@ -114,11 +115,14 @@ func (r *Receipts) read(ctx context.Context, s Session, k Key) (entered, error) 
 
 // horizon refuses a job of whose age receipts were purged. The mark is read after the insert and with a lock: an older
 // snapshot would show an older mark.
-func (r *Receipts) horizon(ctx context.Context, s Session, k Key) error {
+func (r *Receipts) horizon(ctx context.Context, s Session, k Key, held bool) error {
 	scope := []any{r.scope(k.Scope)}
 	var before int64
 	found, err := s.QueryOne(ctx, r.sql["mark"], scope, []any{&before})
 	if make := r.sql["mark_make"]; err == nil && !found && make != "" {
+		if !held {
+			return errNoMark // made here, it would be locked until the commit, and all old jobs of the scope would wait
+		}
 		_, err = s.QueryOne(ctx, make, scope, []any{&before})
 	}
 	if err != nil {
@@ -135,6 +139,19 @@ func (r *Receipts) horizon(ctx context.Context, s Session, k Key) error {
 		return &HorizonError{Scope: k.Scope, ID: k.ID, Born: k.Born, Purged: time.UnixMilli(before)}
 	}
 	return nil
+}
+
+// errNoMark says that a mark is to be made, in a transaction of its own, and this one run again.
+var errNoMark = fmt.Errorf("no mark: %w", dialect.ErrAgain)
+
+// marked makes a mark where that was the error, and gives the error.
+func (r *Receipts) marked(ctx context.Context, k Key, err error) error {
+	if errors.Is(err, errNoMark) {
+		if _, err := r.step(ctx, "mark_set", r.scope(k.Scope), int64(0)); err != nil {
+			return fmt.Errorf("make the mark of %s: %w", k.Scope, err)
+		}
+	}
+	return err
 }
 
 // finish is the last statement of a transaction that has applied something. On MariaDB it also proves that this is still

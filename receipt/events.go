@@ -95,6 +95,9 @@ func (c *counters) of(t EventType) *atomic.Int64 {
 
 // retried hears of a transaction that the database gave up.
 func (r *Receipts) retried(ctx context.Context, k Key, f dialect.Fault, err error) {
+	if errors.Is(err, errNoMark) {
+		return // our own step
+	}
 	e := Event{Type: EventRetried, Scope: k.Scope, ID: k.ID, Job: k.Job, Err: err}
 	if f == dialect.Blocked {
 		e.Type = EventBlocked

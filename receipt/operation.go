@@ -80,7 +80,7 @@ func (o Operation[Req, Res]) Do(ctx context.Context, r *Receipts, k Key) (Result
 	err := o.check()
 	var raw []byte
 	if err == nil {
-		raw, err = o.encode(k)
+		raw, err = o.encode(ctx, r, k)
 	}
 	if err != nil {
 		return Result[Res]{}, err
@@ -90,8 +90,8 @@ func (o Operation[Req, Res]) Do(ctx context.Context, r *Receipts, k Key) (Result
 	return ended(r, k, run.res, r.explained(err), began)
 }
 
-func (o Operation[Req, Res]) encode(k Key) ([]byte, error) {
-	if err := k.check(); err != nil {
+func (o Operation[Req, Res]) encode(ctx context.Context, r *Receipts, k Key) ([]byte, error) {
+	if err := r.check(ctx, k, false); err != nil {
 		return nil, err
 	}
 	raw, err := codec.Encode(o.Request)

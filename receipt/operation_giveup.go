@@ -15,7 +15,8 @@ func (u *operationRun[Req, Res]) unanswered(ctx context.Context, err error, look
 	if !looked && u.o.KeyTTL == 0 && u.o.Lookup == nil {
 		return u.giveUp(ctx, fmt.Errorf("%w: %w", ErrUnanswered, err))
 	}
-	return errors.Join(fmt.Errorf("operation %q: unanswered: %w", u.k.ID, &dialect.ForeignError{Err: err}), u.note(ctx, StateIntended, err.Error()))
+	told := errors.Join(fmt.Errorf("operation %q: unanswered: %w", u.k.ID, err), u.note(ctx, StateIntended, err.Error()))
+	return &dialect.ForeignError{Err: told} // a connection that broke there was none of the database's
 }
 
 // note saves what is known, for people and for the next attempt. A job that loses its lease, or a worker that stops, saves it

@@ -46,7 +46,7 @@ func (r *Receipts) intend(ctx context.Context, s Session, k Key, request []byte,
 	}
 	row, err := r.readOperation(ctx, s, k)
 	if err == nil && row.calls == 0 && k.old(time.Now()) {
-		err = r.horizon(ctx, s, k)
+		err = r.horizon(ctx, s, k, false)
 	}
 	return row, err
 }
@@ -94,14 +94,14 @@ func (r *Receipts) short(ctx context.Context, k Key, told func(dialect.Fault), f
 		r.retried(ctx, k, fault, err)
 	}
 	return r.d.Retry(ctx, r.o.RetryFor, again, func(ctx context.Context) error {
-		return r.d.Run(ctx, r.db, t, func(ctx context.Context, tx *sql.Tx) error {
-			s := sqlSession{tx}
+		return r.marked(ctx, k, r.d.Run(ctx, r.db, t, func(ctx context.Context, tx *sql.Tx) error {
+			s := sqlSession{q: tx}
 			if set := r.sql["limits"]; set != "" {
 				if _, err := s.Change(ctx, set, []any{milliseconds(t.LockTimeout), milliseconds(t.IdleTimeout)}); err != nil {
 					return fmt.Errorf("set the limits: %w", err)
 				}
 			}
 			return f(ctx, s)
-		})
+		}))
 	})
 }

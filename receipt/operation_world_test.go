@@ -52,7 +52,7 @@ func (w *opWorld) exec(query string) {
 // attempt is the key of an attempt of a job, born now.
 func attempt(id, token string, step ...string) receipt.Key {
 	return receipt.ForAttempt(&waybill.Attempt{
-		ID: id, Queue: "q", Kind: "payment", Payload: []byte(id), Token: token, DueAt: time.Now(),
+		ID: id, Queue: "q", Kind: "payment", Payload: []byte(id), Token: token, DueAt: time.Now(), ClaimedAt: time.Now(),
 	}, step...)
 }
 

@@ -49,7 +49,7 @@ func (r *Receipts) Scopes(ctx context.Context) ([]string, error) {
 // Purge deletes what is kept of jobs that were born longer than age ago, by the database's clock, in a scope; age 0 is
 // DefaultPurgeAge. It first commits a mark: from then on a job that is older and has no receipt is refused with ErrHorizon.
 // So a job whose first run comes later than age after it was due is refused too, and is for Force. The mark never goes
-// back. It deletes 1,000 rows at a time, pauses twice as long as that took, and may be broken off and repeated; told, if not nil, hears
+// back, and is set also where there is nothing to delete. It deletes 1,000 rows at a time, pauses twice as long as that took, and may be broken off and repeated; told, if not nil, hears
 // of each step. Errors: ErrInvalid where age is under a day or the scope can be none, ErrNoTable, else the database's.
 func (r *Receipts) Purge(ctx context.Context, scope string, age time.Duration, told func(Purged)) (Purged, error) {
 	p := Purged{Scope: scope}
@@ -111,7 +111,7 @@ func (r *Receipts) step(ctx context.Context, statement string, args ...any) (row
 	}
 	err = r.d.Retry(ctx, r.o.RetryFor, func(dialect.Fault, error) {}, func(ctx context.Context) error {
 		return r.d.Run(ctx, r.db, t, func(ctx context.Context, tx *sql.Tx) error {
-			rows, err = sqlSession{tx}.Change(ctx, r.sql[statement], args)
+			rows, err = sqlSession{q: tx}.Change(ctx, r.sql[statement], args)
 			return err
 		})
 	})

@@ -48,11 +48,13 @@ type Options struct {
 
 // Receipts are kept in one database. Safe for concurrent use.
 type Receipts struct {
-	db     *sql.DB
-	d      Dialect
-	o      Options
-	sql    statements
-	counts counters
+	db       *sql.DB
+	d        Dialect
+	o        Options
+	sql      statements
+	counts   counters
+	prepared prepared
+	writer   chan struct{} // holds whose turn it is, on SQLite
 }
 
 // New makes Receipts on db. Nothing is sent. Errors: ErrInvalid.
@@ -73,7 +75,7 @@ func New(db *sql.DB, d Dialect, o Options) (*Receipts, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Receipts{db: db, d: d, o: o, sql: statementsOf(d, o.Tables)}, nil
+	return &Receipts{db: db, d: d, o: o, sql: statementsOf(d, o.Tables), writer: make(chan struct{}, 1)}, nil
 }
 
 func (o Options) check(d Dialect) error {

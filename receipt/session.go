@@ -37,7 +37,11 @@ type querier interface {
 }
 
 // sqlSession is a Session of database/sql.
-type sqlSession struct{ q querier }
+type sqlSession struct {
+	q        querier
+	tx       *sql.Tx // for what is prepared; may be nil without
+	prepared map[string]*sql.Stmt
+}
 
 // heldTx is a Held of database/sql.
 type heldTx struct {
@@ -50,7 +54,13 @@ func (h heldTx) RollBack(ctx context.Context, err error) error {
 }
 
 func (s sqlSession) QueryOne(ctx context.Context, query string, args, dest []any) (bool, error) {
-	err := s.q.QueryRowContext(ctx, query, args...).Scan(dest...)
+	var row *sql.Row
+	if p := s.prepared[query]; p != nil {
+		row = s.tx.StmtContext(ctx, p).QueryRowContext(ctx, args...)
+	} else {
+		row = s.q.QueryRowContext(ctx, query, args...)
+	}
+	err := row.Scan(dest...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}
@@ -58,7 +68,13 @@ func (s sqlSession) QueryOne(ctx context.Context, query string, args, dest []any
 }
 
 func (s sqlSession) Change(ctx context.Context, query string, args []any) (int64, error) {
-	said, err := s.q.ExecContext(ctx, query, args...)
+	var said sql.Result
+	var err error
+	if p := s.prepared[query]; p != nil {
+		said, err = s.tx.StmtContext(ctx, p).ExecContext(ctx, args...)
+	} else {
+		said, err = s.q.ExecContext(ctx, query, args...)
+	}
 	if err != nil {
 		return 0, err
 	}

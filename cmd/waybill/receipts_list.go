@@ -11,15 +11,12 @@ import (
 )
 
 func (a *app) receiptsListCommand(f *databaseFlags) *cobra.Command {
-	unfinished := false
-	cmd := &cobra.Command{
-		Use: "list QUEUE --unfinished", Short: "List operations without an answer", Args: between(1, 1),
+	return &cobra.Command{
+		Use: "list QUEUE", Short: "List operations without an answer", Args: between(1, 1),
 		Long: `List prints the operations of a queue that have no answer for good, at most 1000, by ID. Those in state unknown wait for a
-person: ask the other side by the idempotency key, then receipts resolve. The others are the business of their jobs.`,
+person: ask the other side by the idempotency key, then receipts resolve. Of the others it is the jobs' business, while those live: a job that is dead may be
+requeued, and goes on by what its operation declares. receipts show QUEUE ID has the receipts of one job.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if !unfinished {
-				return usage(cmd, "give --unfinished: nothing else can be listed; receipts show QUEUE ID shows one job")
-			}
 			return a.onReceipts(cmd, f, args, func(ctx context.Context, r *receipt.Receipts) error {
 				open, err := r.Unfinished(ctx, args[0])
 				if err != nil {
@@ -30,8 +27,6 @@ person: ask the other side by the idempotency key, then receipts resolve. The ot
 		},
 		ValidArgsFunction: a.completeQueue,
 	}
-	cmd.Flags().BoolVar(&unfinished, "unfinished", false, "operations without an answer for good")
-	return cmd
 }
 
 func (a *app) printOpen(open []receipt.OperationInfo) error {

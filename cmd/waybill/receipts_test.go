@@ -69,7 +69,7 @@ func TestReceipts_PostgreSQL(t *testing.T) {
 		{"receipts show q id --database " + strings.Replace(d.URL, "?", "_not_there?", 1), 5, "check the name of the database in its URL"},
 		{"receipts purge q --yes", 0, "queue q: 0 receipts, 0 operations purged"},
 		{"receipts check q", 1, "ok purged what was born before 20"},
-		{"receipts list q --unfinished", 0, ""},
+		{"receipts list q", 0, ""},
 		{"receipts force q id --yes", 0, "id of queue q: forced; next: waybill job requeue q id"},
 	} {
 		var out, errs bytes.Buffer
