@@ -56,7 +56,9 @@ func (r *run) kind(k KindAccount) {
 			"and gave %d that came twice their first answer.", k.Effects, k.Keys, k.Busy, k.Dead, k.Repeats)
 		l := r.account.Ledger
 		r.step("", "%d deliveries, %d calls, %d bookings of %d payments: each is booked with the answer, in one transaction. "+
-			"%d.%02d charged, %d.%02d booked.", k.Deliveries, l.Calls, l.Bookings, l.Payments, l.Charged/100, l.Charged%100, l.Cents/100, l.Cents%100)
+			"%d.%02d charged, %d.%02d booked. The queue counts %d effects, and %d that came twice and were suppressed.", k.Deliveries,
+			l.Calls, l.Bookings, l.Payments, l.Charged/100, l.Charged%100, l.Cents/100, l.Cents%100, r.account.Queue.Effects,
+			r.account.Queue.Suppressed)
 	case thumbnail.Name():
 		r.step("Thumbnails", "%d of %d on disk, whole. One that is made again replaces itself.", k.Keys, k.Sent)
 	case scoreTable.Name():
