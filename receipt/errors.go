@@ -37,6 +37,8 @@ var (
 	// ErrNotInTransaction: the transaction that the caller gave is over, as MariaDB ends one after a deadlock; nothing was
 	// applied. It is an ErrRetry.
 	ErrNotInTransaction = fmt.Errorf("the transaction is over already: %w", ErrRetry)
+	// ErrApplied: there is a receipt, so the effect was applied; a force is not needed.
+	ErrApplied = errors.New("there is a receipt: it was applied")
 	// ErrNotFound: there is no such operation.
 	ErrNotFound = errors.New("no such operation")
 )

@@ -43,15 +43,24 @@ func (r *Receipts) Find(ctx context.Context, scope, id string) ([]Info, error) {
 }
 
 // Force lets one transaction through that ErrHorizon would refuse, for the key as Find and the error have it. Whoever forces
-// says: this effect was not applied. It is used up by the transaction that commits the effect. Requeue the dead job
-// afterwards. Errors: ErrInvalid, ErrNoTable, else the database's.
+// says: this effect was not applied. It is used up by the transaction that commits the effect, or ends with the next purge.
+// Requeue the dead job afterwards. Errors: ErrInvalid, ErrApplied where there is a receipt, ErrNoTable, else the database's.
 func (r *Receipts) Force(ctx context.Context, scope, id string) error {
 	k := Key{Scope: scope, ID: id, Token: "-", Fingerprint: []byte{0}, Born: time.Unix(0, 0)}
 	if err := k.check(); err != nil {
 		return err
 	}
-	if _, err := r.step(ctx, "force_add", r.scope(scope), id); err != nil {
+	if _, err := r.step(ctx, "force_add", r.scope(scope), id, r.scope(scope), id); err != nil {
 		return fmt.Errorf("force %q: %w", id, r.missing(err))
+	}
+	all, err := r.Find(ctx, scope, id)
+	if err != nil {
+		return err
+	}
+	for _, i := range all {
+		if i.ID == id {
+			return fmt.Errorf("force %q, applied at %s: %w", id, i.AppliedAt.UTC().Format(time.RFC3339), ErrApplied)
+		}
 	}
 	return nil
 }

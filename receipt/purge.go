@@ -49,7 +49,7 @@ func (r *Receipts) Scopes(ctx context.Context) ([]string, error) {
 // Purge deletes what is kept of jobs that were born longer than age ago, by the database's clock, in a scope; age 0 is
 // DefaultPurgeAge. It first commits a mark: from then on a job that is older and has no receipt is refused with ErrHorizon.
 // So a job whose first run comes later than age after it was due is refused too, and is for Force. The mark never goes
-// back, and is set also where there is nothing to delete. It deletes 1,000 rows at a time, pauses twice as long as that took, and may be broken off and repeated; told, if not nil, hears
+// back, and is set also where there is nothing to delete. A force that was not used ends. It deletes 1,000 rows at a time, pauses twice as long as that took, and may be broken off and repeated; told, if not nil, hears
 // of each step. Errors: ErrInvalid where age is under a day or the scope can be none, ErrNoTable, else the database's.
 func (r *Receipts) Purge(ctx context.Context, scope string, age time.Duration, told func(Purged)) (Purged, error) {
 	p := Purged{Scope: scope}
@@ -69,6 +69,9 @@ func (r *Receipts) Purge(ctx context.Context, scope string, age time.Duration, t
 	p.Before = time.UnixMilli(now).Add(-age)
 	if _, err := r.step(ctx, "mark_set", r.scope(scope), p.Before.UnixMilli()); err != nil {
 		return p, fmt.Errorf("purge %s: set the mark: %w", scope, r.missing(err))
+	}
+	if _, err := r.step(ctx, "force_clear", r.scope(scope)); err != nil {
+		return p, fmt.Errorf("purge %s: end the forces: %w", scope, err)
 	}
 	for statement, n := range map[string]*int64{"purge": &p.Receipts, "purge_operations": &p.Operations} {
 		if err := r.batches(ctx, statement, p, func(rows int64) {

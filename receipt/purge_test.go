@@ -101,7 +101,13 @@ func (f facts) forces(t *testing.T) {
 	if err != nil || res.Outcome != receipt.Applied {
 		t.Errorf("forced: %+v, %v", res, err)
 	}
-	f.purge(t, 30)
+	if err := f.r.Force(t.Context(), "pay", k.ID); !errors.Is(err, receipt.ErrApplied) {
+		t.Errorf("a force where there is a receipt: %v", err)
+	}
+	must(t, f.r.Force(t.Context(), "pay", other.ID))
+	f.purge(t, 30) // ends what was not used
+	_, err = f.way(t.Context(), other, never(t))
+	refused(t, other, err)
 	_, err = f.way(t.Context(), k, never(t))
 	refused(t, k, err)
 	if f.effects(t, n) != 1 {
