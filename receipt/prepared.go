@@ -26,7 +26,7 @@ func (r *Receipts) statements(ctx context.Context) map[string]*sql.Stmt {
 	defer r.prepared.mu.Unlock()
 	all := map[string]*sql.Stmt{}
 	for _, name := range []string{"insert", "read", "done"} {
-		s, err := r.db.PrepareContext(ctx, r.sql[name])
+		s, err := r.db.PrepareContext(ctx, r.sql[name]) //nolint:sqlclosecheck // it ends with the caller's database
 		if err != nil {
 			for _, s := range all {
 				_ = s.Close()

@@ -56,7 +56,7 @@ func (h heldTx) RollBack(ctx context.Context, err error) error {
 func (s sqlSession) QueryOne(ctx context.Context, query string, args, dest []any) (bool, error) {
 	var row *sql.Row
 	if p := s.prepared[query]; p != nil {
-		row = s.tx.StmtContext(ctx, p).QueryRowContext(ctx, args...)
+		row = s.tx.StmtContext(ctx, p).QueryRowContext(ctx, args...) //nolint:sqlclosecheck // the transaction's end closes it
 	} else {
 		row = s.q.QueryRowContext(ctx, query, args...)
 	}
@@ -71,7 +71,7 @@ func (s sqlSession) Change(ctx context.Context, query string, args []any) (int64
 	var said sql.Result
 	var err error
 	if p := s.prepared[query]; p != nil {
-		said, err = s.tx.StmtContext(ctx, p).ExecContext(ctx, args...)
+		said, err = s.tx.StmtContext(ctx, p).ExecContext(ctx, args...) //nolint:sqlclosecheck // likewise
 	} else {
 		said, err = s.q.ExecContext(ctx, query, args...)
 	}

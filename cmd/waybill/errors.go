@@ -70,6 +70,7 @@ var meanings = []meaning{
 	{receipt.ErrNoTable, exitOther, "no_tables", nil},
 	{receipt.ErrAnswered, exitState, "state", fixed("receipts show tells it")},
 	{receipt.ErrUnderWay, exitState, "state", fixed("look and say it again when the call's timeout is over")},
+	{receipt.ErrApplied, exitState, "state", fixed("job requeue is enough")},
 	{errApplied, exitState, "state", fixed("job requeue is enough")},
 	{receipt.ErrNotFound, exitNotFound, "not_found", fixed("receipts show QUEUE ID shows those of a job")},
 	{errNoEffect, exitNotFound, "not_found", nil},
