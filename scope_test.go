@@ -42,8 +42,8 @@ func TestAttempt_Times(t *testing.T) {
 		t.Fatal(err)
 	}
 	a, j := attemptOf(t, c, "mail")
-	if !a.BornAt.Equal(due) || a.Scope != "mail" {
-		t.Errorf("born at %s in %q, want at %s in mail", a.BornAt, a.Scope, due)
+	if !a.BornAt.Equal(a.EnqueuedAt) || !a.DueAt.Equal(due) || a.Scope != "mail" { // what was due before is no older than its enqueue
+		t.Errorf("born at %s in %q, enqueued at %s, due at %s", a.BornAt, a.Scope, a.EnqueuedAt, a.DueAt)
 	}
 	if a.ClaimedAt.IsZero() || !a.ClaimedAt.Equal(j.StartedAt) {
 		t.Errorf("claimed at %s, started at %s", a.ClaimedAt, j.StartedAt)
@@ -56,7 +56,9 @@ func TestScope_Move(t *testing.T) {
 	here := newShelf(t)
 	c := newClient(t, here.rdb, here.prefix)
 	due := time.Now().Add(-24 * time.Hour).Truncate(time.Millisecond)
-	_, err := c.Enqueue(ctx, waybill.Request{Queue: "mail", Kind: "k", ID: "a", Payload: []byte("1"), At: due})
+	_, err := c.Queue("mail").Restore(ctx, []waybill.JobInfo{{
+		Queue: "mail", Kind: "k", ID: "a", Payload: []byte("1"), BornAt: due, State: waybill.StateReady, Known: true,
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
