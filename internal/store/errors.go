@@ -100,7 +100,9 @@ func classifyReply(msg string, loading bool) (kind error, again bool) {
 		return ErrUnavailable, false
 	}
 	if strings.Contains(msg, noAuth) {
-		return ErrUnavailable, false
+		// The server has closed the connection. The pool may hold more that were made without the password: each is only
+		// found by a call, and a new one may have it.
+		return ErrUnavailable, true
 	}
 	if slices.Contains(untouched, code) && !inside || loading {
 		return ErrUnavailable, slices.Contains(transient, code)
