@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/waybillhq/waybill/internal/record"
 )
 
@@ -92,6 +94,9 @@ func (q *Queue) Settings(ctx context.Context) (Settings, error) {
 		return err
 	})
 	if err != nil {
+		if redis.HasErrorPrefix(err, "NOAUTH") { // the client would keep the connection, and give it to the next try
+			_ = q.store.rdb.Do(ctx, "QUIT").Err()
+		}
 		return Settings{}, readError("settings", q.name, err)
 	}
 	value := func(i int, otherwise int64) *int64 {
