@@ -1,0 +1,31 @@
+package waybill
+
+import (
+	"github.com/waybillhq/waybill/internal/record"
+	"github.com/waybillhq/waybill/internal/store"
+)
+
+// Draft is the request as an outbox keeps it until it is sent, checked and with its ID. It is for package outbox, and its
+// type is this module's own. maxPayload in bytes; 0 = 256 KiB. Errors: ErrInvalid; the draft has queue and ID also then.
+func (r Request) Draft(maxPayload int) (record.Draft, error) {
+	if maxPayload == 0 {
+		maxPayload = record.MaxPayload
+	}
+	r.name()
+	d := record.Draft{
+		Queue: r.Queue, ID: r.ID, Priority: r.Priority, LIFO: r.LIFO, Spill: r.OnFull == FullSpill, Job: r.job(),
+	}
+	if r.OnFull > 0 && r.OnFull != FullWait {
+		return d, invalid("on full", "is a time to wait: a job of an outbox waits for room as long as it takes, or is spilled")
+	}
+	return d, r.check(maxPayload)
+}
+
+// Outbox is the queue as the relay of the outbox of that name sees it. It is for package outbox, and its type is this
+// module's own. Errors: ErrInvalid.
+func (q *Queue) Outbox(name string) (*store.Outbox, error) {
+	if q.err != nil {
+		return nil, q.err
+	}
+	return q.q.Outbox(name), nil
+}
