@@ -41,10 +41,14 @@ type Word struct {
 func (q *Queue) Outbox(name string) *Outbox { return &Outbox{q: q, name: name} }
 
 // Enter gives the outbox its number in the queue; where it has one nothing changes. Errors: ErrCrowded, else as any call.
-func (o *Outbox) Enter(ctx context.Context) (Standing, error) { return Standing{}, errors.ErrUnsupported }
+func (o *Outbox) Enter(ctx context.Context) (Standing, error) {
+	return Standing{}, errors.ErrUnsupported
+}
 
 // Look tells how the outbox stands; Number 0 where the queue does not know it. Errors: as any call that reads.
-func (o *Outbox) Look(ctx context.Context) (Standing, error) { return Standing{}, errors.ErrUnsupported }
+func (o *Outbox) Look(ctx context.Context) (Standing, error) {
+	return Standing{}, errors.ErrUnsupported
+}
 
 // Send is Enqueue for jobs of the outbox, whose Job.Outbox it sets. The standing is that after the last call that was answered; Unread is not told. Errors: ErrStranger; what happened to a call beside that is told of each of its jobs.
 func (o *Outbox) Send(ctx context.Context, number byte, jobs []Add, spill bool) ([]Enqueued, Standing, error) {
