@@ -25,6 +25,17 @@ func (c *coverage) note(verb string, answer any) {
 		for _, e := range a {
 			words[cmp.Or(string(e.Outcome), "refused")] = true
 		}
+	case sent:
+		for _, e := range a.Out {
+			words[cmp.Or(string(e.Outcome), "refused")] = a.Err == nil
+		}
+		words["stranger"] = a.Err != nil
+	case read:
+		words = map[string]bool{"words": len(a.Words) > 0, "nothing": a.Err == nil && len(a.Words) == 0, "stranger": a.Err != nil}
+	case []store.State:
+		for _, s := range a {
+			words[cmp.Or(string(s), "none")] = true
+		}
 	case []store.Verdict:
 		for _, v := range a {
 			words[string(v)] = true
@@ -94,11 +105,14 @@ var mustSee = []string{
 	"key ready", "key urgent", "key suspects", "key parked", "key due", "key retry", "key overflow", "key leases", "key runs",
 	"key claims", "key cancels", "key faults", "key progress", "key dead", "key done", "key settled:g0", "key settled:g1", "key settled:n0",
 	"key settled:n1", "key bell", "key told", "key result",
+	"enter", "forget", "standing", "outboxes", "send accepted", "send spilled", "send duplicate", "send conflict", "send full",
+	"send stranger", "read words", "read nothing", "read stranger", "states ready", "states none", "states completed",
 }
 
 // rarelySeen is met for certain only by long tests.
 var rarelySeen = []string{
-	"settle cancelled", "renew cancelled", "progress cancelled", "ends cancelled", "ends dead", "ends deleted", "delete forgotten", "requeue requeued", "requeue full", "promote promoted",
+	"settle cancelled", "renew cancelled", "progress cancelled", "ends cancelled", "ends dead", "ends deleted", "delete forgotten", "states scheduled", "states active", "states retry", "states parked", "states spilled", "states dead",
+	"states cancelled", "states deleted", "requeue requeued", "requeue full", "promote promoted",
 	"get scheduled", "get active", "get retry", "get parked", "get spilled", "get completed", "get dead", "get cancelled", "get deleted",
 }
 

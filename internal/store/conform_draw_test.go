@@ -83,7 +83,7 @@ func (m *machine) drawAdd(t *rapid.T) store.Add {
 	}
 	a.Priority = pick(t, "priority", 0, 0, 0, 7, -7, record.MaxPriority, -record.MaxPriority)
 	a.LIFO = rarely(t, "lifo", 4)
-	a.Job.Outbox = pick(t, "outbox", byte(0), 0, 0, 'x', 'y')
+	a.Job.Outbox = pick(t, "outbox", byte(0), 0, 0, 'x', '0')
 	a.Job.Retention = pick(t, "retention", 0, time.Hour, 3*time.Hour)
 	switch pick(t, "when", "now", "now", "after", "at") {
 	case "after":
@@ -93,7 +93,7 @@ func (m *machine) drawAdd(t *rapid.T) store.Add {
 		a.Job.At = time.UnixMilli(at)
 	}
 	if rarely(t, "brought back", 6) {
-		a.Back, a.Job.At, a.Job.Delay, a.Job.Outbox = m.drawBack(t), time.Time{}, 0, 0
+		a.Back, a.Job.At, a.Job.Delay = m.drawBack(t), time.Time{}, 0
 	}
 	return a
 }
@@ -207,12 +207,16 @@ func drawProgress(t *rapid.T, m *machine) (command, bool) {
 
 // drawEnds asks for jobs that are there, that were there, and that never were.
 func drawEnds(t *rapid.T, m *machine) (command, bool) {
+	return endsCommand(m.drawManyIDs(t)), true
+}
+
+func (m *machine) drawManyIDs(t *rapid.T) []string {
 	ids := m.drawIDs(t)
 	ids = append(ids, givenIDs...)
 	for n := range min(m.ids, 10) {
 		ids = append(ids, fmt.Sprintf("g%d", m.ids-n))
 	}
-	return endsCommand(ids), true
+	return ids
 }
 
 // drawIDs draws IDs of jobs, most often of such as stand in Redis, every third of an active one.

@@ -70,6 +70,7 @@ type machine struct {
 	keeps   map[string]string // of each lease member ever given
 	settled map[string]bool   // attempts that were told that they ended
 	members []string          // in order of delivery
+	words   []store.Word      // that outboxes read
 	ids     int               // generated so far
 	top     int64             // the latest time so far
 	ends    ends
@@ -335,6 +336,8 @@ func brief(answer any) string {
 			return "gone"
 		}
 		return string(a.info.State)
+	case sent:
+		return brief(a.Out)
 	case []store.Entry:
 		return fmt.Sprintf("%d entries", len(a))
 	}

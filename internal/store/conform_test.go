@@ -43,6 +43,10 @@ var weights = []struct {
 	{"expire", 2, drawExpire},
 	{"memory", 3, drawMemory},
 	{"relay", 1, drawRelay},
+	{"send", 4, drawSend},
+	{"read", 3, drawRead},
+	{"boxes", 2, drawBoxes},
+	{"states", 2, drawStates},
 	{"bulk", 1, drawBulk},
 }
 
@@ -131,7 +135,7 @@ func drawLook(t *rapid.T, m *machine) (command, bool) {
 }
 
 func drawRelay(t *rapid.T, _ *machine) (command, bool) {
-	return relayCommand(pick(t, "outbox", byte('x'), 'y')), true
+	return relayCommand(pick(t, "outbox", byte('x'), '0')), true
 }
 
 // drawBulk enqueues more jobs than a claim's upkeep moves at once.

@@ -38,7 +38,7 @@ type Enqueued struct {
 	Depth   int64 // live jobs when the queue was found full
 	// Capacity of the queue; -1 where it has none.
 	Capacity int64
-	Err      error // wraps ErrUnavailable, ErrUnknown or ErrNewer
+	Err      error // wraps ErrUnavailable, ErrUnknown or ErrNewer; of Outbox.Send also ErrStranger
 }
 
 // Outcome is the word in which the enqueue script answers.
@@ -57,17 +57,31 @@ const (
 func (q *Queue) Enqueue(ctx context.Context, jobs []Add, spill bool) []Enqueued {
 	out := make([]Enqueued, len(jobs))
 	split(len(jobs), func(i int) int { return jobs[i].Pack() }, func(from, to int) {
-		q.enqueue(ctx, jobs[from:to], spill, out[from:to])
+		_, _ = q.enqueue(ctx, batch{jobs[from:to], policy(spill), 3}, out[from:to])
 	})
 	return out
 }
 
-func (q *Queue) enqueue(ctx context.Context, jobs []Add, spill bool, out []Enqueued) {
-	args := make([]any, 1, 1+4*len(jobs))
-	args[0] = "reject"
+// A batch is what one call of the enqueue script brings.
+type batch struct {
+	jobs   []Add
+	policy string // as the script takes it
+	values int    // of the reply, before the words
+}
+
+// policy is what the script is to do where the queue is full.
+func policy(spill bool) string {
 	if spill {
-		args[0] = "spill"
+		return "spill"
 	}
+	return "reject"
+}
+
+// enqueue makes one call. It tells what became of each job, and gives the reply, or why there is none.
+func (q *Queue) enqueue(ctx context.Context, b batch, out []Enqueued) (reply []any, err error) {
+	jobs := b.jobs
+	args := make([]any, 1, 1+4*len(jobs))
+	args[0] = b.policy
 	for i := range jobs {
 		j := &jobs[i]
 		args = append(args, j.ID, order(j), delay(j), j.blob)
@@ -75,7 +89,7 @@ func (q *Queue) enqueue(ctx context.Context, jobs []Add, spill bool, out []Enque
 	reply, unsure, err := q.call(ctx, "enqueue", args...)
 	var said []string
 	if err == nil {
-		said, err = words(reply, 3, len(jobs))
+		said, err = words(reply, b.values, len(jobs))
 	}
 	for i := range out {
 		if err != nil {
@@ -90,14 +104,18 @@ func (q *Queue) enqueue(ctx context.Context, jobs []Add, spill bool, out []Enque
 			out[i].Outcome = Accepted // by an earlier try of this call: nobody else has this ID
 		}
 	}
+	return reply, err
 }
 
 // errThenFull says what came after a reply that was lost.
 var errThenFull = errors.New("a reply was lost, and then the queue was full")
 
 func answer(word string, reply []any) Enqueued {
-	if word == "newer" {
+	switch word {
+	case "newer":
 		return Enqueued{Err: ErrNewer}
+	case stranger:
+		return Enqueued{Err: ErrStranger}
 	}
 	e := Enqueued{Outcome: Outcome(word), Depth: number(reply[1]), Capacity: -1}
 	if c := text(reply[2]); c != "" {

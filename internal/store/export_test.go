@@ -14,6 +14,9 @@ func NewForTest(rdb redis.UniversalClient, prefix, clock string, noHeaders bool)
 // Tag is what stands before every key of the queue.
 func (q *Queue) Tag() string { return q.tag }
 
+// Raw is the word as it stands in Redis.
+func (w Word) Raw() string { return w.raw }
+
 // FixedKeys are the names of a queue's keys that do not name a job.
 func FixedKeys() []string { return fixedKeys[:] }
 

@@ -16,9 +16,9 @@ import (
 type State string
 
 // States of a job. EndedState is how scripts name completed and cancelled jobs that are still readable.
-// StateNone and GoneState are told by Ends alone.
+// GoneState is told by Ends alone, NewerState by States alone.
 const (
-	StateNone      State = "" // not ended
+	StateNone      State = "" // told by Ends: not ended; by States: nothing is known
 	Scheduled      State = "scheduled"
 	Ready          State = "ready"
 	ActiveState    State = "active"
@@ -30,7 +30,8 @@ const (
 	CancelledState State = "cancelled"
 	DeletedState   State = "deleted" // only the window knows it
 	EndedState     State = "ended"
-	GoneState      State = "gone" // nothing is known
+	GoneState      State = "gone"  // nothing is known
+	NewerState     State = "newer" // its record was written by a newer version of Waybill
 )
 
 // Error is one failure or crash of a job.

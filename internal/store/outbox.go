@@ -3,7 +3,10 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
+
+	"github.com/waybillhq/waybill/internal/record"
 )
 
 // Outbox is a queue as the relay of one outbox sees it. An outbox has a random name, which its database keeps; in each
@@ -20,6 +23,12 @@ var ErrStranger = errors.New("the queue does not know the outbox")
 // ErrCrowded says that a queue has 62 outboxes already.
 var ErrCrowded = errors.New("the queue has 62 outboxes already")
 
+// stranger and crowded are the words of these.
+const (
+	stranger = "stranger"
+	crowded  = "crowded"
+)
+
 // Standing is what a queue knows of an outbox.
 type Standing struct {
 	Number byte      // of the outbox in this queue; 0 = it is not known there
@@ -29,34 +38,101 @@ type Standing struct {
 	Now    time.Time // by Redis's clock
 }
 
-// Word is what a queue says became of a job.
-type Word struct {
-	ID   string
-	Word string    // ack, dead, cancelled, deleted, or live: it was requeued
-	At   time.Time // when, by Redis's clock
-	raw  string    // as it stands there
+// BoxInfo is what a queue knows of one of its outboxes.
+type BoxInfo struct {
+	Number byte
+	Name   string // "" = no outbox has this number, but words wait for it
+	Sent   int64  // jobs that the queue ever took from the outbox
+	Unread int64  // words that wait to be read
 }
 
 // Outbox gives the queue as the relay of an outbox sees it. It sends nothing.
 func (q *Queue) Outbox(name string) *Outbox { return &Outbox{q: q, name: name} }
 
-// Enter gives the outbox its number in the queue; where it has one nothing changes. Errors: ErrCrowded, else as any call.
+// Outboxes lists the outboxes of the queue by their numbers, at most 62. Errors: as any call that reads.
+func (q *Queue) Outboxes(ctx context.Context) ([]BoxInfo, error) {
+	_, boxes, err := q.outboxes(ctx, "")
+	return boxes, err
+}
+
+// outboxes asks for one outbox, or for all ("").
+func (q *Queue) outboxes(ctx context.Context, name string) (reply []any, boxes []BoxInfo, err error) {
+	reply, _, err = q.call(ctx, "outboxes", name)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i := 2; i+3 < len(reply); i += 4 {
+		boxes = append(boxes, boxInfo(reply[i:]))
+	}
+	if len(reply) != 2+4*len(boxes) {
+		return nil, nil, fmt.Errorf("outboxes %q: %d values: %w", q.name, len(reply), errReply)
+	}
+	return reply, boxes, nil
+}
+
+func boxInfo(values []any) BoxInfo {
+	b := BoxInfo{Name: text(values[1]), Sent: number(values[2]), Unread: number(values[3])}
+	if n := text(values[0]); len(n) == 1 {
+		b.Number = n[0]
+	}
+	return b
+}
+
+func (b BoxInfo) standing(now time.Time, told int64) Standing {
+	return Standing{Number: b.Number, Sent: b.Sent, Told: told, Unread: b.Unread, Now: now}
+}
+
+// check refuses a name that the scripts can't take.
+func (o *Outbox) check() error { return record.CheckName("outbox", o.name) }
+
+// Enter gives the outbox its number in the queue; where it has one nothing changes. Errors: ErrCrowded, record.ErrInvalid,
+// else as any call.
 func (o *Outbox) Enter(ctx context.Context) (Standing, error) {
-	return Standing{}, errors.ErrUnsupported
+	reply, err := o.call(ctx, "enter")
+	if err != nil {
+		return Standing{}, err
+	}
+	if text(reply[1]) == crowded {
+		return Standing{}, fmt.Errorf("enter %q: %w", o.q.name, ErrCrowded)
+	}
+	if len(reply) != 7 {
+		return Standing{}, fmt.Errorf("enter %q: %d values: %w", o.q.name, len(reply), errReply)
+	}
+	return boxInfo(reply[3:]).standing(moment(reply[0]), number(reply[2])), nil
 }
 
-// Look tells how the outbox stands; Number 0 where the queue does not know it. Errors: as any call that reads.
+// Forget makes the queue forget the outbox, with what it was told and did not read: its number is free for another. Jobs
+// that it sent stay, and what becomes of them is told to whoever has the number then. One that is not known is no error.
+// Errors: record.ErrInvalid, else as any call.
+func (o *Outbox) Forget(ctx context.Context) error {
+	_, err := o.call(ctx, "forget")
+	return err
+}
+
+func (o *Outbox) call(ctx context.Context, what string) ([]any, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	reply, _, err := o.q.call(ctx, "outbox", what, o.name)
+	if err == nil && len(reply) < 2 {
+		err = fmt.Errorf("%s %q: %d values: %w", what, o.q.name, len(reply), errReply)
+	}
+	return reply, err
+}
+
+// Look tells how the outbox stands; Number 0 where the queue does not know it. Errors: record.ErrInvalid, else as any call
+// that reads.
 func (o *Outbox) Look(ctx context.Context) (Standing, error) {
-	return Standing{}, errors.ErrUnsupported
-}
-
-// Send is Enqueue for jobs of the outbox, whose Job.Outbox it sets. The standing is that after the last call that was answered; Unread is not told. Errors: ErrStranger; what happened to a call beside that is told of each of its jobs.
-func (o *Outbox) Send(ctx context.Context, number byte, jobs []Add, spill bool) ([]Enqueued, Standing, error) {
-	return nil, Standing{}, errors.ErrUnsupported
-}
-
-// Read first removes the words of done, each only where it still stands as it was read, and then reads up to about 1,000 from
-// cursor on; "0" is the begin, and the end when it comes back. A word may come twice in a pass. Errors: ErrStranger, else as any call.
-func (o *Outbox) Read(ctx context.Context, number byte, cursor string, done []Word) (words []Word, next string, s Standing, err error) {
-	return nil, "", Standing{}, errors.ErrUnsupported
+	if err := o.check(); err != nil {
+		return Standing{}, err
+	}
+	reply, boxes, err := o.q.outboxes(ctx, o.name)
+	if err != nil {
+		return Standing{}, err
+	}
+	var box BoxInfo // not known
+	if len(boxes) > 0 {
+		box = boxes[0]
+	}
+	return box.standing(moment(reply[0]), number(reply[1])), nil
 }

@@ -39,6 +39,10 @@ func (p protocol) comparesCalls(t *testing.T) {
 		"list":     func() { _, _ = q.List(ctx, store.DeadState, "", 1, true) },
 		"stats":    func() { _, _ = q.Stats(ctx) },
 		"ring":     func() { _ = q.Ring(ctx) },
+		"outbox":   func() { _, _ = q.Outbox("red").Enter(ctx) },
+		"outboxes": func() { _, _ = q.Outboxes(ctx) },
+		"told":     func() { _, _, _, _ = q.Outbox("red").Read(ctx, '0', "0", []store.Word{{ID: "a"}}) },
+		"states":   func() { _, _ = q.States(ctx, []string{"a"}) },
 	}
 	for name, call := range calls {
 		sent.args = make([]any, 3)

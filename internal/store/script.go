@@ -37,8 +37,12 @@ var verbs = []verb{
 	{"audit", []string{"ended", "where"}, "allow-oom"},
 	{"configure", nil, "allow-oom"},
 	{"ring", nil, "allow-oom"},
+	{"outbox", []string{"boxes"}, "allow-oom"},
+	{"told", nil, "allow-oom"},
 	{"get", []string{"ended", "where"}, "no-writes"},
 	{"ends", nil, "no-writes"},
+	{"states", []string{"ended", "where"}, "no-writes"},
+	{"outboxes", []string{"boxes"}, "no-writes"},
 	{"list", nil, "no-writes"},
 	{"stats", nil, "no-writes"},
 }

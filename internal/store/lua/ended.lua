@@ -22,7 +22,8 @@ end
 local function tell(id, keep, word)
   local outbox = string.sub(keep, 2, 2)
   if outbox == '-' then return end
-  call('HSET', TAG .. 'told:' .. outbox, id, word .. ' ' .. call('HINCRBY', META, 'told', 1))
+  call('HSET', TAG .. 'told:' .. outbox, id,
+    word .. ' ' .. call('HINCRBY', META, 'told', 1) .. ' ' .. now)
 end
 
 local function clear(ids)

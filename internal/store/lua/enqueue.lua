@@ -1,15 +1,22 @@
 -- enqueue.lua adds jobs, each once. The only script that may be refused for memory.
--- ARGV: tag, policy (reject | spill), then four a job: id, order (class and F or L),
+-- ARGV: tag, policy (reject | spill; behind it " <number> <name>" of the outbox whose jobs these are), then four a job:
+--       id, order (class and F or L),
 --       delay ("0", ms, or "@" and ms since 1970), blob (see package record).
--- Reply: now, live jobs after it and capacity (both "" where unlimited), then a word a job, or one for all:
+-- Reply: now, live jobs after it and capacity (both "" where unlimited), for an outbox the jobs ever taken from it and
+--        the number of the last word told to any, then a word a job, or one for all:
 --        accepted | spilled | duplicate | conflict | full | newer
+--        | stranger (no outbox of this name has this number: nothing was done)
 -- Promise: all checks and the adding are one step; a repeat of the call adds nothing.
 -- Back: "=state at enqueued attempts failures crashes snoozes" in place of the delay, then a line break and the job's
 --       error lines, brings a job back as it was exported. State: ready, scheduled or retry
 --       (due at), dead (since at), or completed or cancelled, of which only the window's memory comes back. Times in ms.
 --       Ready ones stand behind those of their class, in the order given, LIFO ones too. When their last attempts
 --       began is not known any more.
-local SPILL, n = ARGV[2] == 'spill', (#ARGV - 2) / 4
+local SPILL, n = sub(ARGV[2], 1, 5) == 'spill', (#ARGV - 2) / 4
+local BOX, NAME -- number and name of the outbox, where the call is for one
+if #ARGV[2] > 6 then BOX, NAME = string.match(ARGV[2], '^%S+ (%w?) ?(.*)$') end
+local box = BOX and call('HMGET', META, 'outbox:' .. BOX, 'sent:' .. BOX, 'told')
+if BOX and box[1] ~= NAME then return {now, '', '', '', '', 'stranger'} end
 local ids, names, named = {}, {META}, false
 for i = 1, n do
   local id = ARGV[4 * i - 1]
@@ -40,6 +47,15 @@ if present > 1 or not meta[1] then
       known[i] = {string.sub(rec, 30), string.sub(rec, 29, 29)}
     end
   end
+end
+
+-- told says whether word of a job waits for its outbox; all IDs of the call are asked for together.
+local unread = {}
+local function told(blob, i)
+  local outbox = sub(blob, 2, 2)
+  if outbox == '-' then return false end
+  unread[outbox] = unread[outbox] or call('HMGET', TAG .. 'told:' .. outbox, unpack(ids))
+  return unread[outbox][i]
 end
 
 local function known_by(blob) return {sub(blob, 3, 13), sub(blob, 2, 2)} end
@@ -122,7 +138,7 @@ for i = 1, n do
   local b = brought(ARGV[at + 2])
   local lives = not b or not b.ended and b.state ~= 'dead' -- takes room
   local word
-  if not old and byte(blob, 2) ~= 45 and call('HEXISTS', TAG .. 'told:' .. sub(blob, 2, 2), id) == 1 then
+  if not old and told(blob, i) then
     word = 'duplicate'
   elseif old then
     word = judge(i, blob, old)
@@ -216,4 +232,10 @@ local reply = answers(words)
 table.insert(reply, 1, now)
 table.insert(reply, 2, capacity and live or '')
 table.insert(reply, 3, capacity and meta[2] or '')
+if BOX then
+  local sent = box[2] or 0
+  if tally.accepted > 0 then sent = call('HINCRBY', META, 'sent:' .. BOX, tally.accepted) end
+  table.insert(reply, 4, sent)
+  table.insert(reply, 5, box[3] or 0)
+end
 return reply

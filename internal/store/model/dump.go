@@ -84,6 +84,10 @@ func (q *Queue) meta() map[string]string {
 	number("ghosts", q.ghosts())
 	number("told", q.tellings)
 	number("high", q.high)
+	for n, b := range q.boxes {
+		m["outbox:"+string(n)] = b.name
+		number("sent:"+string(n), b.sent)
+	}
 	number("kinds", int64(len(q.kinds)))
 	for i, kind := range q.kinds {
 		number("kind:"+kind, int64(i+1))

@@ -92,7 +92,7 @@ func (q *Queue) tell(j *job, word string) {
 		q.told[box] = map[string]string{}
 	}
 	q.tellings++
-	q.told[box][j.add.ID] = fmt.Sprintf("%s %d", word, q.tellings)
+	q.told[box][j.add.ID] = fmt.Sprintf("%s %d %d", word, q.tellings, q.Now)
 }
 
 // Relayed is the outbox's relay when it has read and removed all that it was told.

@@ -140,6 +140,7 @@ type Queue struct {
 	generated window
 	named     window
 	told      map[byte]map[string]string
+	boxes     map[byte]*box // outboxes by number
 	counts    map[string]int64
 	settings  map[string]string
 	bell      bool
@@ -155,7 +156,7 @@ func New(name string, now int64) *Queue {
 	return &Queue{
 		name: name, Now: now, jobs: map[string]*job{}, done: map[string]int64{}, runs: map[string]*run{},
 		faults: map[string][]string{}, cancels: map[string]string{}, results: map[string]string{},
-		claims: map[string]*claim{}, told: map[byte]map[string]string{}, counts: map[string]int64{},
+		claims: map[string]*claim{}, told: map[byte]map[string]string{}, boxes: map[byte]*box{}, counts: map[string]int64{},
 		settings: map[string]string{}, progress: map[string]store.Progress{}, generated: newWindow(60_000), named: newWindow(hour),
 	}
 }
