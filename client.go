@@ -116,7 +116,7 @@ func (c *Client) EnqueueMany(ctx context.Context, requests []Request) ([]Enqueue
 		named[i].name()
 	}
 	out := c.send(ctx, named)
-	return out, bulkError(out)
+	return out, BulkErrorOf(out)
 }
 
 // enqueue is what the middleware wraps: it sends jobs that have their names, and waits for room as they wish.

@@ -25,7 +25,7 @@ func (c *Client) Use(m ...EnqueueMiddleware) {
 // errClosed says why a closed client does nothing.
 var errClosed = errors.New("the client is closed")
 
-// send sends through the middleware. What it gives back is one answer a job, whatever the middleware says.
+// send sends through the middleware.
 func (c *Client) send(ctx context.Context, requests []Request) []Enqueued {
 	c.mu.Lock()
 	middleware, closed := c.middleware, c.isClosed()
@@ -37,18 +37,26 @@ func (c *Client) send(ctx context.Context, requests []Request) []Enqueued {
 		return refuseClosed(requests)
 	}
 	defer c.calls.Done()
-	if len(middleware) == 0 {
-		return c.enqueue(ctx, requests)
+	return Through(c.enqueue, middleware...)(ctx, requests)
+}
+
+// Through is last with middleware around it, the first outermost. What it gives back is one answer a job, whatever the
+// middleware says.
+func Through(last Enqueuer, m ...EnqueueMiddleware) Enqueuer {
+	if len(m) == 0 {
+		return last
 	}
-	next := Enqueuer(c.enqueue)
-	for _, wrap := range slices.Backward(middleware) {
+	next := last
+	for _, wrap := range slices.Backward(m) {
 		next = wrap(next)
 	}
-	names := make([]Enqueued, len(requests)) // before the middleware may change them
-	for i, r := range requests {
-		names[i] = Enqueued{ID: r.ID, Queue: r.Queue}
+	return func(ctx context.Context, requests []Request) []Enqueued {
+		names := make([]Enqueued, len(requests)) // before the middleware may change them
+		for i, r := range requests {
+			names[i] = Enqueued{ID: r.ID, Queue: r.Queue}
+		}
+		return trusted(next(ctx, requests), names)
 	}
-	return trusted(next(ctx, requests), names)
 }
 
 // trusted are the answers of middleware, as far as they are answers. Where there are more or fewer than jobs it can't be

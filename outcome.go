@@ -57,8 +57,8 @@ func (e *Enqueued) answer(a store.Enqueued, waited bool) {
 	}
 }
 
-// bulkError is nil where every job was taken.
-func bulkError(out []Enqueued) error {
+// BulkErrorOf is the error of an EnqueueMany with these answers: nil where every job was taken, else a *BulkError.
+func BulkErrorOf(out []Enqueued) error {
 	b := &BulkError{Total: len(out)}
 	for _, e := range out {
 		if e.Err != nil {

@@ -105,6 +105,13 @@ func (r *Request) SetHeader(name, value string) {
 	r.Headers = headers
 }
 
+// Named is the request with its queue and ID fixed, as sending it would fix them: so the ID of a job is known before it is
+// sent, and sending it twice is one job.
+func (r Request) Named() Request {
+	r.name()
+	return r
+}
+
 // name gives a request its queue and its ID, before anything is sent.
 func (r *Request) name() {
 	r.Queue = orDefault(r.Queue)

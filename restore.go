@@ -49,7 +49,7 @@ func (q *Queue) Restore(ctx context.Context, jobs []JobInfo) ([]Enqueued, error)
 	if len(adds) > 0 {
 		_ = q.q.Register(ctx) // for a list that people read
 	}
-	return out, bulkError(out)
+	return out, BulkErrorOf(out)
 }
 
 // back is the job as the store takes it, for a queue.

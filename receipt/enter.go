@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/dialect"
@@ -84,14 +83,12 @@ func (r *Receipts) insert(ctx context.Context, s Session, k Key, held bool) (boo
 			statement = "insert_held"
 		} else {
 			t := r.tx()
-			args = append(args, milliseconds(t.LockTimeout), milliseconds(t.IdleTimeout))
+			args = append(args, dialect.Milliseconds(t.LockTimeout), dialect.Milliseconds(t.IdleTimeout))
 		}
 	}
 	var token string
 	return s.QueryOne(ctx, r.sql[statement], args, []any{&token})
 }
-
-func milliseconds(d time.Duration) string { return strconv.FormatInt(max(1, d.Milliseconds()), 10) }
 
 // read reads the receipt that is there. Its token decides whose it is. None: it was purged after the insert met it.
 func (r *Receipts) read(ctx context.Context, s Session, k Key) (entered, error) {

@@ -97,7 +97,7 @@ func (r *Receipts) short(ctx context.Context, k Key, told func(dialect.Fault), f
 		return r.marked(ctx, k, r.d.Run(ctx, r.db, t, func(ctx context.Context, tx *sql.Tx) error {
 			s := sqlSession{q: tx}
 			if set := r.sql["limits"]; set != "" {
-				if _, err := s.Change(ctx, set, []any{milliseconds(t.LockTimeout), milliseconds(t.IdleTimeout)}); err != nil {
+				if _, err := s.Change(ctx, set, []any{dialect.Milliseconds(t.LockTimeout), dialect.Milliseconds(t.IdleTimeout)}); err != nil {
 					return fmt.Errorf("set the limits: %w", err)
 				}
 			}

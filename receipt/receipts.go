@@ -51,7 +51,7 @@ type Receipts struct {
 	db       *sql.DB
 	d        Dialect
 	o        Options
-	sql      statements
+	sql      map[string]string // the statements, by name
 	counts   counters
 	prepared prepared
 	writer   chan struct{} // holds whose turn it is, on SQLite
@@ -75,7 +75,7 @@ func New(db *sql.DB, d Dialect, o Options) (*Receipts, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Receipts{db: db, d: d, o: o, sql: statementsOf(d, o.Tables), writer: make(chan struct{}, 1)}, nil
+	return &Receipts{db: db, d: d, o: o, sql: d.Statements(files, "sql", o.Tables), writer: make(chan struct{}, 1)}, nil
 }
 
 func (o Options) check(d Dialect) error {

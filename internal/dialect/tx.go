@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"time"
 )
 
@@ -106,6 +107,9 @@ func (d Dialect) leave(ctx context.Context, conn *sql.Conn, committed bool) {
 func discard(conn *sql.Conn) {
 	_ = conn.Raw(func(any) error { return driver.ErrBadConn })
 }
+
+// Milliseconds is a time limit as PostgreSQL takes it; 0 would mean "never".
+func Milliseconds(d time.Duration) string { return strconv.FormatInt(max(1, d.Milliseconds()), 10) }
 
 // seconds rounds up: 0 would mean "at once" or "never".
 func seconds(d time.Duration) int64 { return max(1, int64((d+time.Second-1)/time.Second)) }

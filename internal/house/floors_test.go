@@ -25,8 +25,9 @@ func (f floor) String() string {
 // floors lists every package by its path within the module. A name that ends in
 // a slash stands for all packages below it.
 var floors = map[string]floor{
-	"internal/codec":  pure,
-	"internal/record": pure,
+	"internal/boundary": pure,
+	"internal/codec":    pure,
+	"internal/record":   pure,
 
 	"internal/devredis": stores,
 	"internal/devsql":   stores,
@@ -39,14 +40,15 @@ var floors = map[string]floor{
 	"internal/doctor": machines,
 	"internal/keeper": machines,
 	"internal/runner": machines,
-	"outbox":          machines,
-	"topic":           machines,
 
 	".":           door,
 	"waybilltest": door,
 
+	"outbox":             faces,
+	"outbox/pgxoutbox":   faces,
 	"receipt":            faces,
 	"receipt/pgxreceipt": faces,
+	"topic":              faces,
 	"web":                faces,
 
 	"bench":             street,

@@ -124,7 +124,7 @@ func TestComplaint(t *testing.T) {
 		{"internal/store", "internal/runner", false},
 		{"internal/runner", "internal/batch", true},
 		{"internal/batch", "internal/runner", false},
-		{"topic", "outbox", false},
+		{"internal/keeper", "internal/doctor", false},
 		{".", "internal/runner", true},
 		{"internal/runner", ".", false},
 		{"waybilltest", ".", true},

@@ -136,3 +136,6 @@ func (o *Outbox) Look(ctx context.Context) (Standing, error) {
 	}
 	return box.standing(moment(reply[0]), number(reply[1])), nil
 }
+
+// Queue is the queue itself.
+func (o *Outbox) Queue() *Queue { return o.q }

@@ -1,0 +1,178 @@
+package outbox
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"github.com/waybillhq/waybill"
+	"github.com/waybillhq/waybill/internal/dialect"
+	"github.com/waybillhq/waybill/internal/record"
+)
+
+// Enqueue enters jobs into the outbox, in the transaction that the caller holds and commits: they are sent if and only if it
+// commits. A request without an ID gets one now; the ID of waybill.ID or Request.Named is known before. An ID that has a row
+// already is the same job: nothing is added, and where kind or payload differ it is ErrConflict. A delay counts from now, by
+// the database's clock. A job whose queue is full waits for room, or is spilled where OnFull says so.
+//
+// All requests are checked first: ErrInvalid writes nothing. After an error of the database the whole transaction is rolled
+// back, whatever the caller does. Errors: ErrInvalid, ErrConflict (the others are entered), ErrRetry, ErrNoTable, else the
+// database's. Safe for concurrent use in different transactions.
+func (o *Outbox) Enqueue(ctx context.Context, tx *sql.Tx, r ...waybill.Request) error {
+	return Only(o.EnterIn(ctx, session{tx, tx}, Entry{All: true}, r))
+}
+
+// EnqueueInOrder is Enqueue for jobs that enter their queue in the order of their rows: of the rows of one queue and key, one
+// is sent when all before it that are committed were. That is all: a row whose transaction commits late comes late, and once
+// in the queue jobs run by its rules, several at a time and with retries. A row that was set aside is not waited for.
+// A key has 1 to 128 bytes. One row of a key is sent at a time, so each takes a round of the relay.
+func (o *Outbox) EnqueueInOrder(ctx context.Context, tx *sql.Tx, key string, r ...waybill.Request) error {
+	if key == "" {
+		return invalid("key", "is empty: 1 to %d bytes", maxKey)
+	}
+	return Only(o.EnterIn(ctx, session{tx, tx}, Entry{All: true, Key: key}, r))
+}
+
+// EnqueueMany is Enqueue with an answer for each request, in order, as Client.EnqueueMany gives: accepted, duplicate, or why
+// not. The error is nil where all were taken, else a *waybill.BulkError; those that were taken are entered.
+func (o *Outbox) EnqueueMany(ctx context.Context, tx *sql.Tx, r []waybill.Request) ([]waybill.Enqueued, error) {
+	return o.EnterIn(ctx, session{tx, tx}, Entry{}, r)
+}
+
+// Entry says how requests are entered.
+type Entry struct {
+	Key string // orders them; "" = none
+	All bool   // all or nothing, where one is invalid
+}
+
+// maxKey bounds a key, in bytes.
+const maxKey = record.MaxID
+
+// Only is the error of EnterIn for those who want no answers: that of the one request that was not taken, or all of them.
+func Only(out []waybill.Enqueued, err error) error {
+	if len(out) == 1 && out[0].Err != nil {
+		return out[0].Err
+	}
+	return err
+}
+
+// EnterIn is EnqueueMany in a transaction of another driver.
+func (o *Outbox) EnterIn(ctx context.Context, s Session, e Entry, requests []waybill.Request) ([]waybill.Enqueued, error) {
+	if len(e.Key) > maxKey {
+		return nil, invalid("key", "is %d bytes long: 1 to %d", len(e.Key), maxKey)
+	}
+	if len(requests) == 0 {
+		return nil, nil
+	}
+	named := make([]waybill.Request, len(requests))
+	for i, r := range requests {
+		named[i] = r.Named()
+	}
+	in := &entering{o: o, s: s, e: e}
+	out := waybill.Through(in.enter, o.wraps()...)(ctx, named)
+	if in.err != nil {
+		return out, in.err
+	}
+	return out, waybill.BulkErrorOf(out)
+}
+
+// entering is one call of EnterIn.
+type entering struct {
+	o   *Outbox
+	s   Session
+	e   Entry
+	err error // of the database
+}
+
+// enter is what the middleware wraps.
+func (in *entering) enter(ctx context.Context, requests []waybill.Request) []waybill.Enqueued {
+	out := make([]waybill.Enqueued, len(requests))
+	var rows []row
+	for i, r := range requests {
+		d, err := r.Draft(in.o.o.MaxPayload)
+		out[i] = waybill.Enqueued{ID: d.ID, Queue: d.Queue}
+		if err != nil {
+			out[i].Outcome, out[i].Err = waybill.OutcomeInvalid, err
+			continue
+		}
+		rows = append(rows, row{at: i, d: d, fp: d.Fingerprint(), body: d.Pack()})
+	}
+	if len(rows) < len(out) && in.e.All {
+		for _, r := range rows {
+			out[r.at].Outcome, out[r.at].Err = waybill.OutcomeInvalid, fmt.Errorf("not entered: %w", errBeside)
+		}
+		return out
+	}
+	err := in.write(ctx, rows, out)
+	if err == nil {
+		return out
+	}
+	in.err = in.o.named(in.s.RollBack(ctx, err))
+	for _, r := range rows {
+		out[r.at].Outcome, out[r.at].Err = waybill.OutcomeUnavailable, in.err
+	}
+	return out
+}
+
+// errBeside says why a request was not entered that is right itself.
+var errBeside = fmt.Errorf("%w: another request of the same call", ErrInvalid)
+
+// write enters rows, and answers each.
+func (in *entering) write(ctx context.Context, rows []row, out []waybill.Enqueued) error {
+	if err := in.still(ctx); err != nil {
+		return err
+	}
+	for len(rows) > 0 {
+		n := chunk(rows)
+		if err := in.writeSome(ctx, rows[:n], out); err != nil {
+			return err
+		}
+		rows = rows[n:]
+	}
+	return nil
+}
+
+// still asks whether the caller's transaction goes on: on MariaDB a deadlock whose error was ignored has ended it, and what
+// comes after would stand on its own. MySQL can't be asked.
+func (in *entering) still(ctx context.Context) error {
+	if in.o.d != MariaDB {
+		return nil
+	}
+	var open bool
+	err := in.s.Query(ctx, "SELECT @@in_transaction", nil, func(scan func(...any) error) error { return scan(&open) })
+	if err != nil {
+		return fmt.Errorf("ask for the transaction: %w", err)
+	}
+	if !open {
+		return ErrNotInTransaction
+	}
+	return nil
+}
+
+func (in *entering) writeSome(ctx context.Context, rows []row, out []waybill.Enqueued) error {
+	entered, err := in.o.insert(ctx, in.s, in.e.Key, rows)
+	if err != nil {
+		return fmt.Errorf("enter %d jobs into the outbox: %w", len(rows), err)
+	}
+	there, err := in.there(ctx, rows, entered)
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		e, name := &out[r.at], rowName{r.d.Queue, r.d.ID}
+		switch fp, known := there[name]; {
+		case entered[name]:
+			e.Outcome = waybill.OutcomeAccepted
+			delete(entered, name) // what comes again in the same call is a repeat
+			there[name] = r.fp
+		case !known: // it was purged after the insert met it
+			return fmt.Errorf("job %s was purged meanwhile: %w", r.d.ID, dialect.ErrAgain)
+		case fp == r.fp:
+			e.Outcome = waybill.OutcomeDuplicate
+		default:
+			e.Outcome = waybill.OutcomeConflict
+			e.Err = fmt.Errorf("job %s in queue %s has a row in the outbox: %w", r.d.ID, r.d.Queue, ErrConflict)
+		}
+	}
+	return nil
+}

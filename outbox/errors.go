@@ -1,0 +1,48 @@
+package outbox
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/waybillhq/waybill"
+	"github.com/waybillhq/waybill/internal/dialect"
+	"github.com/waybillhq/waybill/internal/record"
+)
+
+const hardPayload = record.HardPayload
+
+// Errors of an outbox.
+var (
+	// ErrInvalid: a request or an option breaks a limit that the error names.
+	ErrInvalid = waybill.ErrInvalid
+	// ErrConflict: the ID has a row already, for other work (another kind or payload).
+	ErrConflict = waybill.ErrConflict
+	// ErrRetry: the database gave the transaction up (serialization failure, deadlock, a lock not to be had, a lost
+	// connection): roll back all of it, and run it again.
+	ErrRetry = errors.New("roll back and run the transaction again")
+	// ErrNotInTransaction: the transaction that the caller gave is over, as MariaDB ends one after a deadlock; nothing was
+	// written. It is an ErrRetry.
+	ErrNotInTransaction = fmt.Errorf("the transaction is over already: %w", ErrRetry)
+	// ErrNoTable: the tables are not there. Run outbox.Migrate, or `waybill migrate`.
+	ErrNoTable = errors.New("no outbox tables: run outbox.Migrate, or waybill migrate")
+	// ErrLost: Redis lost data of a queue, and nothing was replayed yet.
+	ErrLost = errors.New("redis lost data: run waybill outbox replay")
+)
+
+func invalid(field, format string, args ...any) error {
+	return &record.InputError{Field: field, Why: fmt.Sprintf(format, args...)}
+}
+
+// named gives an error of the database its name.
+func (o *Outbox) named(err error) error {
+	if err == nil || errors.Is(err, ErrRetry) {
+		return err
+	}
+	switch o.d.Fault(err) {
+	case dialect.Missing:
+		return fmt.Errorf("%w: %w", ErrNoTable, err)
+	case dialect.Again, dialect.Blocked, dialect.Lost:
+		return fmt.Errorf("%w: %w", ErrRetry, err)
+	}
+	return err
+}

@@ -1,0 +1,105 @@
+package outbox
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/dialect"
+	"github.com/waybillhq/waybill/internal/store"
+)
+
+// queueRow is what the database keeps of a queue. sent and told are the highest numbers that the queue's Redis ever gave:
+// a lower one says that it lost data. They begin anew with each epoch, which is a replay.
+type queueRow struct {
+	name                     string
+	epoch, turn, sent, told  int64
+	unread, strangers        int64
+	oldestMS, readMS, lostMS int64 // 0 = none
+	why                      string
+}
+
+// lost says how the queue stands, where Redis lost its data and nothing was replayed yet.
+func (q queueRow) lost() error {
+	if q.lostMS == 0 {
+		return nil
+	}
+	return fmt.Errorf("queue %s, noticed at %s: %s: %w", q.name, time.UnixMilli(q.lostMS).UTC().Format(time.RFC3339), q.why, ErrLost)
+}
+
+// fell says what a standing that is lower than what was there before shows, "" where it is not lower.
+func (q queueRow) fell(s store.Standing) string {
+	switch {
+	case s.Sent < q.sent:
+		return fmt.Sprintf("it had taken %d jobs from this outbox and knows of %d", q.sent, s.Sent)
+	case s.Told < q.told:
+		return fmt.Sprintf("it had told what became of %d jobs and knows of %d", q.told, s.Told)
+	}
+	return ""
+}
+
+// queueRows reads what is kept of all queues.
+func (o *Outbox) queueRows(ctx context.Context) (map[string]queueRow, error) {
+	all := map[string]queueRow{}
+	err := o.each(ctx, o.plain(), func(scan func(...any) error) error {
+		var q queueRow
+		err := scan(&q.name, &q.epoch, &q.turn, &q.sent, &q.told, &q.unread, &q.oldestMS, &q.readMS, &q.strangers, &q.lostMS, &q.why)
+		all[q.name] = q
+		return err
+	}, "queues")
+	return all, o.named(err)
+}
+
+// queueRow reads what is kept of a queue, and makes it where there is nothing.
+func (o *Outbox) queueRow(ctx context.Context, name string) (queueRow, error) {
+	all, err := o.queueRows(ctx)
+	if err != nil {
+		return queueRow{}, err
+	}
+	if q, ok := all[name]; ok {
+		return q, nil
+	}
+	_, err = o.change(ctx, o.plain(), "queue_add", name)
+	return queueRow{name: name}, o.named(err)
+}
+
+// Name gives the outbox's random name, which it has from its first relay on: by it Redis knows whose jobs are whose.
+// Errors: ErrNoTable, else the database's.
+func (o *Outbox) Name(ctx context.Context) (string, error) {
+	var name string
+	read := func() error {
+		return o.each(ctx, o.plain(), func(scan func(...any) error) error { return scan(&name) }, "name")
+	}
+	if err := read(); err != nil || name != "" {
+		return name, o.named(err)
+	}
+	if _, err := o.change(ctx, o.plain(), "name_put", rand.Text()); err != nil {
+		return "", o.named(err)
+	}
+	return name, o.named(read())
+}
+
+// Time limits of the relay's own transactions.
+const (
+	ownLock = time.Second
+	ownIdle = 5 * time.Second // after which the server frees the rows of a relay that stands still
+)
+
+// short runs a transaction of the relay's own. Other levels than READ COMMITTED would lock gaps that the application's
+// inserts need, or fail where somebody else was first.
+func (o *Outbox) short(ctx context.Context, f func(context.Context, Session) error) error {
+	t := dialect.Tx{LockTimeout: dialect.Jitter(ownLock), IdleTimeout: ownIdle}
+	if o.d != SQLite {
+		t.Isolation = readCommitted
+	}
+	return o.d.Run(ctx, o.db, t, txOf(func(ctx context.Context, s Session) error {
+		if o.d == PostgreSQL {
+			lock, idle := dialect.Milliseconds(t.LockTimeout), dialect.Milliseconds(t.IdleTimeout)
+			if err := o.each(ctx, s, func(func(...any) error) error { return nil }, "limits", lock, idle); err != nil {
+				return err
+			}
+		}
+		return f(ctx, s)
+	}))
+}

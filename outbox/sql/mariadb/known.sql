@@ -1,0 +1,1 @@
+SELECT id FROM waybill_outbox WHERE q = ? AND id IN (LIST)

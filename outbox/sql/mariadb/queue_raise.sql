@@ -1,0 +1,1 @@
+UPDATE waybill_outbox_queue SET sent = GREATEST(sent, ?), told = GREATEST(told, ?) WHERE q = ? AND epoch = ?

@@ -1,0 +1,1 @@
+UPDATE waybill_outbox_queue SET turn = turn + 1 WHERE q = ? AND turn = ? AND epoch = ?

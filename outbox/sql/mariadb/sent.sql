@@ -1,0 +1,1 @@
+UPDATE waybill_outbox SET state = 1 WHERE seq IN (LIST) AND state = 0

@@ -1,0 +1,1 @@
+SELECT seq, q, id, state, octet_length(body) FROM waybill_outbox WHERE seq > $1 AND state IN (2, 4) ORDER BY seq LIMIT $2

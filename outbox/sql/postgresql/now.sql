@@ -1,0 +1,1 @@
+SELECT NOW_MS

@@ -1,0 +1,1 @@
+UPDATE waybill_outbox SET state = 0, reason = '' WHERE state = 5 AND ($1 = '' OR q = $1) AND ($2 = '' OR id = $2)

@@ -1,0 +1,2 @@
+SELECT seq, id FROM waybill_outbox WHERE q = $1 AND id = ANY (string_to_array($2, ' ')::text[]) ORDER BY seq
+FOR UPDATE SKIP LOCKED

@@ -1,0 +1,1 @@
+SELECT name FROM waybill_outbox_name WHERE one = 1

@@ -1,0 +1,1 @@
+DELETE FROM waybill_outbox_queue WHERE q = ?

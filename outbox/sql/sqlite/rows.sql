@@ -1,0 +1,1 @@
+SELECT seq, id FROM waybill_outbox WHERE q = ? AND id IN (SELECT value FROM json_each(?)) ORDER BY seq

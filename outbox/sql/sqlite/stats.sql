@@ -1,0 +1,1 @@
+SELECT q, state, count(*), min(at_ms) FROM waybill_outbox GROUP BY q, state

@@ -1,0 +1,91 @@
+package outbox
+
+import (
+	"context"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/record"
+	"github.com/waybillhq/waybill/internal/store"
+)
+
+// A batch has at most so many rows, and so many bytes of bodies; one row always comes.
+const (
+	batchRows  = 1000
+	batchBytes = 4 << 20
+)
+
+// States of a row, as the database has them.
+const (
+	stateNew     = 0
+	stateSent    = 1
+	stateAcked   = 2
+	stateDead    = 3
+	stateDeleted = 4 // or cancelled
+	stateAside   = 5
+)
+
+// carried is a row on its way to Redis.
+type carried struct {
+	seq      int64
+	queue    string
+	id       string
+	state    int
+	born     time.Time
+	draft    record.Draft
+	unusable error // the body can't be read: of a newer version, or damaged
+}
+
+// sized is a row by its number, and what its body weighs.
+type sized struct{ seq, bytes int64 }
+
+// fitting are those of the rows that go into one batch.
+func fitting(rows []sized) []int64 {
+	var seqs []int64
+	bytes := int64(0)
+	for i, r := range rows {
+		if bytes += r.bytes; i > 0 && bytes > batchBytes {
+			break
+		}
+		seqs = append(seqs, r.seq)
+	}
+	return seqs
+}
+
+// claim reads a batch of rows that are to be sent to a queue. In a transaction they are locked until its end, and rows that
+// others have locked are passed over. whole says that there may be more.
+func (o *Outbox) claim(ctx context.Context, s Session, queue string) (rows []carried, whole bool, err error) {
+	var all []sized
+	err = o.each(ctx, s, func(scan func(...any) error) error {
+		var r sized
+		err := scan(&r.seq, &r.bytes)
+		all = append(all, r)
+		return err
+	}, "claim", queue, batchRows)
+	if err != nil || len(all) == 0 {
+		return nil, false, err
+	}
+	seqs := fitting(all)
+	rows, err = o.bodies(ctx, s, seqs)
+	return rows, len(seqs) < len(all) || len(all) == batchRows, err
+}
+
+// bodies reads rows whole, in order.
+func (o *Outbox) bodies(ctx context.Context, s Session, seqs []int64) ([]carried, error) {
+	rows := make([]carried, 0, len(seqs))
+	err := o.each(ctx, s, func(scan func(...any) error) error {
+		var c carried
+		var born int64
+		var body []byte
+		err := scan(&c.seq, &c.queue, &c.id, &born, &c.state, &body)
+		c.born = time.UnixMilli(born)
+		c.draft, c.unusable = record.ParseDraft(body)
+		rows = append(rows, c)
+		return err
+	}, "bodies", listOf(seqs))
+	return rows, err
+}
+
+// add is a row as the store sends it.
+func (c *carried) add(number byte) store.Add {
+	return store.Add{ID: c.id, Priority: c.draft.Priority, LIFO: c.draft.LIFO, Job: c.draft.Sent(number, c.born)}
+}
