@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -15,8 +13,7 @@ import (
 	"time"
 
 	"github.com/waybillhq/waybill"
-	"github.com/waybillhq/waybill/internal/database"
-	"github.com/waybillhq/waybill/internal/devsql"
+	"github.com/waybillhq/waybill/bench/internal/private"
 	"github.com/waybillhq/waybill/internal/dialect"
 	"github.com/waybillhq/waybill/receipt"
 )
@@ -26,9 +23,7 @@ const rows = 1000
 // rig is a database with the rows and the receipts' tables.
 type rig struct {
 	dialect  dialect.Dialect
-	server   *devsql.Server // nil: SQLite
-	dir      string
-	db       *sql.DB
+	db       *private.Database
 	receipts *receipt.Receipts
 	update   string
 	jobs     atomic.Int64
@@ -50,35 +45,14 @@ func newRig(ctx context.Context, d dialect.Dialect) (*rig, error) {
 	return r, nil
 }
 
-// startTimeout bounds the start of a server, which takes about two seconds.
-const startTimeout = time.Minute
-
 func (r *rig) open(ctx context.Context) (err error) {
-	if r.dir, err = os.MkdirTemp("", "wbreceipts"); err != nil {
+	if r.db, err = private.Open(ctx, r.dialect); err != nil {
 		return err
 	}
-	address := "sqlite://" + filepath.Join(r.dir, "bench.db")
-	if r.dialect != dialect.SQLite {
-		ctx, stop := context.WithTimeout(ctx, startTimeout)
-		defer stop()
-		if r.server, err = devsql.Start(ctx, r.dialect, devsql.Options{}); err != nil {
-			return err
-		}
-		name, err := r.server.NewDatabase(ctx)
-		if err != nil {
-			return err
-		}
-		address = r.server.URL(name)
-	}
-	if r.db, _, err = database.Open(ctx, address); err != nil {
+	if _, err = receipt.Migrate(ctx, r.db.DB, r.dialect, receipt.Options{}); err != nil {
 		return err
 	}
-	r.db.SetMaxIdleConns(16)
-	_, err = receipt.Migrate(ctx, r.db, r.dialect, receipt.Options{})
-	if err != nil {
-		return err
-	}
-	r.receipts, err = receipt.New(r.db, r.dialect, receipt.Options{})
+	r.receipts, err = receipt.New(r.db.DB, r.dialect, receipt.Options{})
 	return err
 }
 
@@ -100,12 +74,8 @@ func (r *rig) fill(ctx context.Context) error {
 
 func (r *rig) close() {
 	if r.db != nil {
-		_ = r.db.Close() // its server ends next
+		_ = r.db.Close() // a temporary folder
 	}
-	if r.server != nil {
-		_ = r.server.Close()
-	}
-	_ = os.RemoveAll(r.dir) // a temporary folder
 }
 
 // effect is the same in both.
