@@ -29,7 +29,7 @@ func relayRate(ctx context.Context, s settings, r *rig, w io.Writer) error {
 	if err := stop(); err != nil {
 		return err
 	}
-	q, err := r.client.Queue(queue).Stats(ctx)
+	q, err := r.client.Queue(r.queue).Stats(ctx)
 	if err != nil {
 		return err
 	}
@@ -108,6 +108,7 @@ func latency(ctx context.Context, s settings, r *rig, w io.Writer) error {
 		{"outbox, Kick", func(ctx context.Context) (string, time.Time, error) { return r.committed(ctx, true) }},
 		{"plain client", r.enqueued},
 	} {
+		r.queue = fmt.Sprint("start-", r.jobs.Load()) // one that is empty
 		took, err := r.starts(ctx, s, c.send)
 		if err != nil {
 			return err

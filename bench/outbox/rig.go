@@ -20,10 +20,7 @@ import (
 	"github.com/waybillhq/waybill/outbox"
 )
 
-const (
-	accounts = 1000
-	queue    = "mail"
-)
+const accounts = 1000
 
 // rig is a database with the application's table and an outbox, and a Redis.
 type rig struct {
@@ -34,11 +31,12 @@ type rig struct {
 	client  *waybill.Client
 	box     *outbox.Outbox
 	update  string
+	queue   string // of the jobs
 	jobs    atomic.Int64
 }
 
 func newRig(ctx context.Context, d dialect.Dialect) (*rig, error) {
-	r := &rig{dialect: d, update: "UPDATE account SET total = total + 10 WHERE id = ?"}
+	r := &rig{dialect: d, queue: "mail", update: "UPDATE account SET total = total + 10 WHERE id = ?"}
 	if d == dialect.PostgreSQL {
 		r.update = "UPDATE account SET total = total + 10 WHERE id = $1"
 	}
@@ -104,7 +102,7 @@ func (r *rig) close() {
 var payload = []byte(`"` + strings.Repeat("x", 198) + `"`)
 
 func (r *rig) request() waybill.Request {
-	return waybill.Request{Queue: queue, Kind: "mail", ID: fmt.Sprint("order-", r.jobs.Add(1)), Payload: payload}
+	return waybill.Request{Queue: r.queue, Kind: "mail", ID: fmt.Sprint("order-", r.jobs.Add(1)), Payload: payload}
 }
 
 // order is a transaction of the application: one row changed, one job entered.
@@ -167,7 +165,7 @@ func (r *rig) relay(ctx context.Context) error { return r.box.Relay(ctx, r.clien
 
 // work runs the jobs of the queue; each calls h.
 func (r *rig) work(ctx context.Context, h func(*waybill.Attempt)) error {
-	w, err := waybill.NewWorker(r.client, waybill.WorkerOptions{Queues: []waybill.QueueOptions{{Name: queue, Concurrency: 10}}})
+	w, err := waybill.NewWorker(r.client, waybill.WorkerOptions{Queues: []waybill.QueueOptions{{Name: r.queue, Concurrency: 10}}})
 	if err != nil {
 		return err
 	}
