@@ -91,9 +91,9 @@ func (p *presence) call() {
 	}
 }
 
-// heed is told of a line of a control channel.
+// heed is told of a line of a control channel; "": until now wishes may have been missed.
 func (p *presence) heed(line string) {
-	if id, ok := strings.CutPrefix(line, store.WishNotice); ok && id == p.id {
+	if id, ok := strings.CutPrefix(line, store.WishNotice); line == "" || ok && id == p.id {
 		p.call()
 	}
 }

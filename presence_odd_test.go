@@ -100,3 +100,37 @@ func TestQueue_Get_Host(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A wish that is called out before the worker hears is found when it hears, not only when it next appears by itself.
+func TestWorkers_AskedUnheard(t *testing.T) {
+	t.Parallel()
+	rdb := redistest.Start(t).Client()
+	admin := rdb.Conn()
+	t.Cleanup(func() { _ = admin.Close() })
+	may := func(what string) {
+		t.Helper()
+		if err := admin.Do(t.Context(), "ACL", "SETUSER", "default", what).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	may("-subscribe")
+	c := newClient(t, rdb, "")
+	w := newWorker(t, c, waybill.WorkerOptions{})
+	waybill.Define[int]("k", waybill.KindOptions{}).Handle(w, func(context.Context, *waybill.Job[int]) error { return nil })
+	ended := make(chan error, 1)
+	go func() { ended <- w.Run(t.Context()) }()
+	i := theWorker(t, c, func(i waybill.WorkerInfo) bool { return len(i.Queues) == 1 })
+	until(t, "it appeared, and again with its queue", func() bool { return asked(t, rdb, "set", "calls") == "2" })
+	if err := c.StopWorker(t.Context(), i.ID); err != nil {
+		t.Fatal(err)
+	}
+	may("+subscribe")
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(8 * time.Second): // 10 s after its begin it appears by itself
+		t.Fatal("it goes on")
+	}
+}

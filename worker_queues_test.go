@@ -234,7 +234,7 @@ func TestWorker_Queues(t *testing.T) {
 	t.Run("quiet, it finishes what runs, takes nothing new, and Run goes on", func(t *testing.T) {
 		t.Parallel()
 		c := shared(t)
-		w := newWorker(t, c, waybill.WorkerOptions{})
+		w := newWorker(t, c, waybill.WorkerOptions{Concurrency: 1}) // so that no claim for more is under way
 		goOn := make(chan struct{})
 		kind.Handle(w, func(context.Context, *waybill.Job[number]) error {
 			<-goOn

@@ -94,9 +94,8 @@ func (s *served) heed(p *presence) (stop func()) {
 			s.runner.Look(id)
 		} else if line == "parked" || line == "resumed" || line == "" { // "": until now notices were missed
 			s.runner.Nudge()
-		} else {
-			p.heed(line)
 		}
+		p.heed(line)
 	})
 }
 

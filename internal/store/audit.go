@@ -131,25 +131,23 @@ func (a *Audit) read(ctx context.Context, name, position string) (members []any,
 func (a *Audit) hashStep(key string) func(context.Context) (bool, error) {
 	cursor := uint64(0)
 	return func(ctx context.Context) (bool, error) {
-		var fields []string
-		var next uint64
-		err := attend(ctx, 0, func() (err error) {
-			fields, next, err = a.q.store.rdb.HScan(ctx, a.q.tag+key, cursor, "*", 100).Result()
-			return err
+		from := cursor // a call that is given up may still read it
+		got, err := command(ctx, a.q.store.rdb, func() (scanned, error) {
+			return walked(a.q.store.rdb.HScan(ctx, a.q.tag+key, from, "*", 100))
 		})
 		if err != nil {
 			return false, readError("hscan", a.q.name, err)
 		}
-		ids := make([]any, 0, len(fields)/2)
-		for i := 0; i < len(fields); i += 2 {
-			ids = append(ids, fields[i])
+		ids := make([]any, 0, len(got.words)/2)
+		for i := 0; i < len(got.words); i += 2 {
+			ids = append(ids, got.words[i])
 		}
 		a.Looked += int64(len(ids))
 		if err := a.examine(ctx, "runs", ids); err != nil {
 			return false, err
 		}
-		cursor = next
-		return next == 0, nil
+		cursor = got.next
+		return cursor == 0, nil
 	}
 }
 
@@ -161,29 +159,38 @@ func (a *Audit) recordStep() func(context.Context) (bool, error) {
 		if err != nil {
 			return false, readError("scan", a.q.name, err)
 		}
-		var keys []string
-		var next uint64
-		err = attend(ctx, 0, func() (err error) {
-			keys, next, err = node.Scan(ctx, cursor, prefix+"*", 1000).Result()
-			return err
+		from := cursor // a call that is given up may still read it
+		got, err := command(ctx, a.q.store.rdb, func() (scanned, error) {
+			return walked(node.Scan(ctx, from, prefix+"*", 1000))
 		})
 		if err != nil {
 			return false, readError("scan", a.q.name, err)
 		}
 		var odd []any
-		for _, k := range keys {
+		for _, k := range got.words {
 			id := strings.TrimPrefix(k, prefix)
 			if _, ok := a.seen[id]; !ok && a.older(ctx, k) {
 				odd = append(odd, id)
 			}
 		}
-		a.Looked += int64(len(keys))
+		a.Looked += int64(len(got.words))
 		if err := a.examine(ctx, "jobs", odd); err != nil {
 			return false, err
 		}
-		cursor = next
-		return next == 0, nil
+		cursor = got.next
+		return cursor == 0, nil
 	}
+}
+
+// scanned is one page of a walk over keys or fields; next is 0 at the end.
+type scanned struct {
+	words []string
+	next  uint64
+}
+
+func walked(cmd *redis.ScanCmd) (scanned, error) {
+	words, next, err := cmd.Result()
+	return scanned{words, next}, err
 }
 
 // older tells whether a record was there when the walk began.

@@ -31,64 +31,65 @@ func (s *Store) workerKey(id string) string { return s.prefix + ":worker:" + id 
 func (s *Store) wishKey(id string) string   { return s.prefix + ":worker:" + id + ":wish" }
 
 // Appear says that a worker is there, for so long, and what people are to know of it. It gives what is wished of it.
+// The caller leaves about as it is: a call that was given up may still send it.
 func (s *Store) Appear(ctx context.Context, id string, about []byte, life time.Duration) (Wish, error) {
-	var wish *redis.StringCmd
-	err := attend(ctx, 0, func() error {
+	wish, err := pipeline(ctx, s.rdb, func() (Wish, error) {
+		var said *redis.StringCmd
 		_, err := s.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
 			p.SAdd(ctx, s.workersKey(), id)
 			p.Set(ctx, s.workerKey(id), about, life)
-			wish = p.Get(ctx, s.wishKey(id))
+			said = p.Get(ctx, s.wishKey(id))
 			return nil
 		})
-		return notNil(err)
+		return Wish(said.Val()), notNil(err)
 	})
 	if err != nil {
 		return NoWish, fmt.Errorf("appear as worker %s: %w", id, err)
 	}
-	return Wish(wish.Val()), nil
+	return wish, nil
 }
 
 // Vanish takes a worker away that has ended.
 func (s *Store) Vanish(ctx context.Context, id string) error {
-	return attend(ctx, 0, func() error {
-		_, err := s.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
+	_, err := pipeline(ctx, s.rdb, func() ([]redis.Cmder, error) {
+		return s.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
 			p.SRem(ctx, s.workersKey(), id)
 			p.Del(ctx, s.workerKey(id))
 			p.Del(ctx, s.wishKey(id))
 			return nil
 		})
-		return err
 	})
+	return err
 }
 
 // Workers gives what is known of the workers that are there, by ID, and forgets those that are gone.
 func (s *Store) Workers(ctx context.Context) (map[string][]byte, error) {
-	out := map[string][]byte{}
-	err := attend(ctx, 0, func() error {
-		ids, err := s.rdb.SMembers(ctx, s.workersKey()).Result()
-		for part := range slices.Chunk(ids, maxItems) {
-			err = s.about(ctx, part, out)
-			if err != nil {
-				break
-			}
+	ids, err := command(ctx, s.rdb, func() ([]string, error) { return s.rdb.SMembers(ctx, s.workersKey()).Result() })
+	out := make(map[string][]byte, len(ids))
+	for part := range slices.Chunk(ids, maxItems) {
+		if err = s.about(ctx, part, out); err != nil {
+			break
 		}
-		return err
-	})
+	}
 	if err != nil {
 		return nil, readError("workers", s.prefix, err)
 	}
 	return out, nil
 }
 
+// about adds to out what some of the workers say.
 func (s *Store) about(ctx context.Context, ids []string, out map[string][]byte) error {
-	said := make([]*redis.StringCmd, len(ids))
-	_, err := s.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
-		for i, id := range ids {
-			said[i] = p.Get(ctx, s.workerKey(id))
-		}
-		return nil
+	said, err := pipeline(ctx, s.rdb, func() ([]*redis.StringCmd, error) {
+		said := make([]*redis.StringCmd, len(ids))
+		_, err := s.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
+			for i, id := range ids {
+				said[i] = p.Get(ctx, s.workerKey(id))
+			}
+			return nil
+		})
+		return said, notNil(err)
 	})
-	if err := notNil(err); err != nil {
+	if err != nil {
 		return err
 	}
 	var gone []any
@@ -103,7 +104,9 @@ func (s *Store) about(ctx context.Context, ids []string, out map[string][]byte) 
 		}
 	}
 	if len(gone) > 0 {
-		_ = s.rdb.SRem(ctx, s.workersKey(), gone...).Err() // else the next look does it
+		_, _ = attend(ctx, 0, func() (int64, error) { // else the next look does it
+			return s.rdb.SRem(ctx, s.workersKey(), gone...).Result()
+		})
 	}
 	return nil
 }
@@ -111,20 +114,20 @@ func (s *Store) about(ctx context.Context, ids []string, out map[string][]byte) 
 // Ask leaves a wish for a worker, and calls it by the control channel of a queue that it works off; where that is not
 // heard it finds the wish when it next appears. Errors: ErrNotFound where there is no such worker.
 func (s *Store) Ask(ctx context.Context, id, queue string, w Wish) error {
-	var there *redis.IntCmd
-	err := attend(ctx, 0, func() error {
+	there, err := pipeline(ctx, s.rdb, func() (int64, error) {
+		var said *redis.IntCmd
 		_, err := s.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
-			there = p.Exists(ctx, s.workerKey(id))
+			said = p.Exists(ctx, s.workerKey(id))
 			p.Set(ctx, s.wishKey(id), string(w), wishLife)
 			return nil
 		})
-		return err
+		return said.Val(), err
 	})
 	switch {
 	case err != nil:
 		kind, _ := classify(err)
 		return &CallError{Verb: "ask worker", Queue: queue, Kind: kind, Err: readable(err)}
-	case there.Val() == 0:
+	case there == 0:
 		_ = s.rdb.Del(ctx, s.wishKey(id)).Err() // it goes by its time
 		return fmt.Errorf("worker %s: %w", id, ErrNoWorker)
 	}

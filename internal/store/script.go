@@ -130,7 +130,7 @@ func (s *scripts) run(ctx context.Context, patience time.Duration, name string, 
 	if err == nil || !redis.HasErrorPrefix(err, "NOSCRIPT") {
 		return cmd, err
 	}
-	if err := attend(ctx, patience, func() error { return s.load(ctx, sc) }); err != nil {
+	if _, err := attend(ctx, patience, func() (struct{}, error) { return struct{}{}, s.load(ctx, sc) }); err != nil {
 		return nil, err
 	}
 	return s.send(ctx, patience, sc, fixed, args)
@@ -143,11 +143,10 @@ func (s *scripts) send(ctx context.Context, patience time.Duration, sc *script, 
 	}
 	words := make([]any, 0, 2+len(fixed)+len(args))
 	words = append(append(append(words, "EVALSHA", sha), fixed...), args...)
-	cmd := once{redis.NewCmd(ctx, words...)}
-	if err := attend(ctx, patience, func() error { return s.rdb.Process(ctx, cmd) }); err != nil {
-		return nil, err
-	}
-	return cmd.Cmd, nil
+	return attend(ctx, patience, func() (*redis.Cmd, error) {
+		cmd := once{redis.NewCmd(ctx, words...)}
+		return cmd.Cmd, s.rdb.Process(ctx, cmd)
+	})
 }
 
 // load makes the script known to the server. A server that can't compile the header gets the plain form.

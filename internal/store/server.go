@@ -19,11 +19,7 @@ type Server struct {
 
 // Server asks the server for what decides about losses; of a cluster, one of its nodes.
 func (s *Store) Server(ctx context.Context) (Server, error) {
-	var raw string
-	err := attend(ctx, 0, func() (err error) {
-		raw, err = s.rdb.Info(ctx, "everything").Result()
-		return err
-	})
+	raw, err := command(ctx, s.rdb, func() (string, error) { return s.rdb.Info(ctx, "everything").Result() })
 	if err != nil {
 		return Server{}, readError("info", s.prefix, err)
 	}
@@ -48,10 +44,9 @@ func (s *Store) Server(ctx context.Context) (Server, error) {
 	if out.Role == "slave" { // as the server spells it
 		out.Role = "replica"
 	}
-	_ = attend(ctx, 0, func() error { // many servers do not permit it
-		said, err := s.rdb.ConfigGet(ctx, "appendfsync").Result()
-		out.Fsync = said["appendfsync"]
-		return err
+	said, _ := command(ctx, s.rdb, func() (map[string]string, error) { // many servers do not permit it
+		return s.rdb.ConfigGet(ctx, "appendfsync").Result()
 	})
+	out.Fsync = said["appendfsync"]
 	return out, nil
 }

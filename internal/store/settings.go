@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/waybillhq/waybill/internal/record"
 )
 
@@ -88,15 +86,10 @@ func (q *Queue) Settings(ctx context.Context) (Settings, error) {
 	fields := []string{
 		"capacity", "crash_allowance", "dead_count", "dead_age", "window_generated", "window_named", "window_count", "lease",
 	}
-	var said []any
-	err := attend(ctx, 0, func() (err error) {
-		said, err = q.store.rdb.HMGet(ctx, q.tag+"meta", fields...).Result()
-		return err
+	said, err := command(ctx, q.store.rdb, func() ([]any, error) {
+		return q.store.rdb.HMGet(ctx, q.tag+"meta", fields...).Result()
 	})
 	if err != nil {
-		if redis.HasErrorPrefix(err, "NOAUTH") { // the client would keep the connection, and give it to the next try
-			_ = q.store.rdb.Do(ctx, "QUIT").Err()
-		}
 		return Settings{}, readError("settings", q.name, err)
 	}
 	value := func(i int, otherwise int64) *int64 {

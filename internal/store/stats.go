@@ -105,7 +105,9 @@ func (s *Stats) horizon(m map[string]any, name string) time.Duration {
 // Register makes the queue's name known to those who list queues. Do it again and again: the
 // list may be lost with Redis's last writes, and nothing depends on it but being seen.
 func (q *Queue) Register(ctx context.Context) error {
-	err := attend(ctx, 0, func() error { return q.store.rdb.SAdd(ctx, registryKey(q.store.prefix), q.name).Err() })
+	_, err := command(ctx, q.store.rdb, func() (int64, error) {
+		return q.store.rdb.SAdd(ctx, registryKey(q.store.prefix), q.name).Result()
+	})
 	if err != nil {
 		return fmt.Errorf("register queue %s: %w", q.name, err)
 	}
@@ -114,10 +116,8 @@ func (q *Queue) Register(ctx context.Context) error {
 
 // Queues lists the names of all queues, in no order.
 func (s *Store) Queues(ctx context.Context) ([]string, error) {
-	var names []string
-	err := attend(ctx, 0, func() (err error) {
-		names, err = s.rdb.SMembers(ctx, registryKey(s.prefix)).Result()
-		return err
+	names, err := command(ctx, s.rdb, func() ([]string, error) {
+		return s.rdb.SMembers(ctx, registryKey(s.prefix)).Result()
 	})
 	if err != nil {
 		return nil, readError("queues", s.prefix, err)
