@@ -80,7 +80,7 @@ func TestEnqueueSameIDElsewhere(t *testing.T) {
 		x.Job.Outbox = 'x'
 		f.add(false, x)
 		f.is("done", f.settle(f.takeOne("a"), store.Ack))
-		f.is("ack 1", f.rdb.HGet(t.Context(), f.Tag()+"told:x", "a").Val())
+		f.is("ack 1 1700000000000", f.rdb.HGet(t.Context(), f.Tag()+"told:x", "a").Val())
 		for range 3 {
 			f.pass(2 * time.Hour)
 			f.take(0) // windows turn

@@ -67,9 +67,9 @@ func TestOutboxSend(t *testing.T) {
 		t.Parallel()
 		f := newFixture(t)
 		o, n := f.entered("red")
-		for range 2 { // a repeat adds nothing
+		for _, before := range []int64{0, 2} { // a repeat adds nothing
 			_, s := f.sends(o, n, false, plain("a"), plain("b"))
-			f.is(store.Standing{Number: n, Sent: 2, Now: time.UnixMilli(f.now)}, s)
+			f.is(store.Standing{Number: n, Sent: 2, Before: before, Now: time.UnixMilli(f.now)}, s)
 		}
 		words, s := f.sends(o, n, false, plain("c"), plain("a"))
 		f.is("accepted duplicate", words)
@@ -116,8 +116,9 @@ func TestOutboxSend(t *testing.T) {
 		t.Parallel()
 		f := newFixture(t)
 		o, n := f.entered("red")
-		_, s := f.sends(o, n, false, many("j", 2500)...)
-		f.is(int64(2500), s.Sent)
+		f.sends(o, n, false, many("i", 10)...)
+		_, s := f.sends(o, n, false, append(many("j", 2490), many("i", 10)...)...)
+		f.is([]int64{10, 2500}, []int64{s.Before, s.Sent})
 		f.is(int64(2500), f.stats().Ready)
 	})
 	t.Run("a job of which word waits is a duplicate, also one that is brought back dead", func(t *testing.T) {
@@ -156,6 +157,7 @@ func TestOutboxRead(t *testing.T) {
 		words, text := f.reads(o, n)
 		f.is("a ack, b dead, c cancelled, d deleted", text)
 		f.is(time.UnixMilli(f.now), words[3].At)
+		f.is(int64(4), words[3].Number)
 		f.changed(f.Requeue(t.Context(), "b"))
 		_, text = f.reads(o, n)
 		f.is("a ack, b live, c cancelled, d deleted", text) // requeue leaves live

@@ -1,10 +1,13 @@
 package store_test
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/waybillhq/waybill/internal/record"
 	"github.com/waybillhq/waybill/internal/redistest"
@@ -79,6 +82,26 @@ func TestOutboxRedisLost(t *testing.T) {
 			t.Errorf("it stands at %+v, before at %+v", s, before)
 		}
 	})
+	t.Run("an older copy of Redis is seen by the next send, however much that brings", func(t *testing.T) {
+		t.Parallel()
+		f := newFixture(t)
+		o, n := f.entered("red")
+		_, first := f.sends(o, n, false, many("a", 10)...)
+		f.must(f.rdb.HSet(t.Context(), f.Tag()+"meta", "sent:"+string(n), 5).Err())
+		_, s := f.sends(o, n, false, many("b", 20)...)
+		f.is(int64(25), s.Sent)
+		if s.Before >= first.Sent {
+			t.Errorf("before it stood at %d, and was answered %d earlier", s.Before, first.Sent)
+		}
+	})
+	t.Run("and so is one that is put back between two calls of a send", func(t *testing.T) {
+		t.Parallel()
+		f := newFixture(t)
+		o, n := f.entered("red")
+		f.rdb.AddHook(&between{f.rdb, f.Tag() + "meta", "sent:" + string(n)})
+		_, s := f.sends(o, n, false, many("b", 1500)...)
+		f.is([]int64{-1, 505}, []int64{s.Before, s.Sent})
+	})
 	t.Run("a Redis that lost all knows no outbox, however many jobs others enqueued since", func(t *testing.T) {
 		t.Parallel()
 		f := newFixture(t)
@@ -123,5 +146,27 @@ func TestOutboxFullMemory(t *testing.T) {
 			f.must(err)
 			f.is(int64(1), look.Sent)
 		})
+	}
+}
+
+// between is a hook that sets a field to 5 after each call.
+type between struct {
+	rdb        *redis.Client
+	key, field string
+}
+
+func (*between) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (*between) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (b *between) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		err := next(ctx, cmd)
+		if cmd.Name() == "evalsha" && err == nil {
+			return b.rdb.HSet(ctx, b.key, b.field, 5).Err()
+		}
+		return err
 	}
 }

@@ -36,6 +36,9 @@ type Standing struct {
 	Told   int64     // number of the last word that the queue left for any outbox; likewise
 	Unread int64     // words that wait to be read by this outbox
 	Now    time.Time // by Redis's clock
+	// Before is told by Send alone: what Sent was before it. Compare it with the highest Sent answered earlier: what Send adds
+	// would hide a fall. -1: Sent fell between two calls of this Send.
+	Before int64
 }
 
 // BoxInfo is what a queue knows of one of its outboxes.

@@ -46,7 +46,29 @@ func (o *Outbox) send(ctx context.Context, s Standing, b batch, out []Enqueued) 
 	if errors.Is(out[0].Err, ErrStranger) {
 		return s, ErrStranger
 	}
-	return Standing{Number: b.jobs[0].Job.Outbox, Sent: number(reply[3]), Told: number(reply[4]), Now: moment(reply[0])}, nil
+	now := Standing{Number: b.jobs[0].Job.Outbox, Sent: number(reply[3]), Told: number(reply[4]), Now: moment(reply[0])}
+	now.Before = now.Sent - taken(reply[b.values:], len(b.jobs))
+	switch {
+	case s.Number == 0: // the first call
+	case s.Before < 0 || now.Before < s.Sent:
+		now.Before = -1
+	default:
+		now.Before = s.Before
+	}
+	return now, nil
+}
+
+// taken counts the jobs that a call added, as the script says it.
+func taken(said []any, jobs int) (n int64) {
+	for _, word := range said {
+		if o := Outcome(text(word)); o == Accepted || o == Spilled {
+			n++
+		}
+	}
+	if len(said) == 1 {
+		n *= int64(jobs) // one word for all
+	}
+	return n
 }
 
 func tellAll(out []Enqueued, err error) {

@@ -15,7 +15,9 @@ type Word struct {
 	ID   string
 	Word string    // ack, dead, cancelled, deleted, or live: it was requeued. Another is from a newer version
 	At   time.Time // when, by Redis's clock; zero where it was not noted
-	raw  string    // as it stands there
+	// Number of the word among all that the queue left for any outbox.
+	Number int64
+	raw    string // as it stands there
 }
 
 // parseWord reads a word as it stands in Redis: "word number ms"; the last may be missing.
@@ -23,6 +25,9 @@ func parseWord(id, raw string) Word {
 	w := Word{ID: id, Word: raw, raw: raw}
 	if f := strings.Fields(raw); len(f) > 0 {
 		w.Word = f[0]
+		if len(f) > 1 {
+			w.Number = number(f[1])
+		}
 		if len(f) > 2 {
 			w.At = moment(f[2])
 		}

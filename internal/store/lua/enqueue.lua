@@ -51,9 +51,7 @@ end
 
 -- told says whether word of a job waits for its outbox; all IDs of the call are asked for together.
 local unread = {}
-local function told(blob, i)
-  local outbox = sub(blob, 2, 2)
-  if outbox == '-' then return false end
+local function told(outbox, i)
   unread[outbox] = unread[outbox] or call('HMGET', TAG .. 'told:' .. outbox, unpack(ids))
   return unread[outbox][i]
 end
@@ -138,7 +136,7 @@ for i = 1, n do
   local b = brought(ARGV[at + 2])
   local lives = not b or not b.ended and b.state ~= 'dead' -- takes room
   local word
-  if not old and told(blob, i) then
+  if not old and byte(blob, 2) ~= 45 and told(sub(blob, 2, 2), i) then
     word = 'duplicate'
   elseif old then
     word = judge(i, blob, old)

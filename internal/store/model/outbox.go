@@ -77,6 +77,7 @@ func (q *Queue) Send(name string, number byte, adds []store.Add, spill bool) ([]
 	for i := range adds {
 		adds[i].Job.Outbox = number
 	}
+	before := q.boxes[number].sent
 	out := q.Enqueue(adds, spill)
 	for _, e := range out {
 		if e.Outcome == store.Accepted || e.Outcome == store.Spilled {
@@ -84,7 +85,7 @@ func (q *Queue) Send(name string, number byte, adds []store.Add, spill bool) ([]
 		}
 	}
 	s := q.Look(name)
-	s.Unread = 0
+	s.Unread, s.Before = 0, before
 	return out, s, nil
 }
 
