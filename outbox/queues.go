@@ -31,8 +31,8 @@ func (q queueRow) lost() error {
 // fell says what a standing that is lower than what was there before shows, "" where it is not lower.
 func (q queueRow) fell(s store.Standing) string {
 	switch {
-	case s.Sent < q.sent:
-		return fmt.Sprintf("it had taken %d jobs from this outbox and knows of %d", q.sent, s.Sent)
+	case s.Before < q.sent: // what a call itself added would hide a loss
+		return fmt.Sprintf("it had taken %d jobs from this outbox and knows of %d", q.sent, max(0, s.Before))
 	case s.Told < q.told:
 		return fmt.Sprintf("it had told what became of %d jobs and knows of %d", q.told, s.Told)
 	}

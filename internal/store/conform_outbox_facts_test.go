@@ -163,7 +163,7 @@ func TestOutboxRead(t *testing.T) {
 		f.is("a ack, b live, c cancelled, d deleted", text) // requeue leaves live
 		s, err := o.Look(t.Context())
 		f.must(err)
-		f.is(store.Standing{Number: n, Sent: 4, Told: 5, Unread: 4, Now: time.UnixMilli(f.now)}, s)
+		f.is(store.Standing{Number: n, Sent: 4, Before: 4, Told: 5, Unread: 4, Now: time.UnixMilli(f.now)}, s)
 	})
 	t.Run("a word overwritten since it was read stays, a repeated read gives the same", func(t *testing.T) {
 		t.Parallel()

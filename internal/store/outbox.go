@@ -36,8 +36,8 @@ type Standing struct {
 	Told   int64     // number of the last word that the queue left for any outbox; likewise
 	Unread int64     // words that wait to be read by this outbox
 	Now    time.Time // by Redis's clock
-	// Before is told by Send alone: what Sent was before it. Compare it with the highest Sent answered earlier: what Send adds
-	// would hide a fall. -1: Sent fell between two calls of this Send.
+	// Before is what Sent was before the call; only Send changes it. Compare it with the highest Sent answered earlier: what a
+	// Send adds would hide a fall. -1: Sent fell between two calls of one Send.
 	Before int64
 }
 
@@ -82,7 +82,7 @@ func boxInfo(values []any) BoxInfo {
 }
 
 func (b BoxInfo) standing(now time.Time, told int64) Standing {
-	return Standing{Number: b.Number, Sent: b.Sent, Told: told, Unread: b.Unread, Now: now}
+	return Standing{Number: b.Number, Sent: b.Sent, Before: b.Sent, Told: told, Unread: b.Unread, Now: now}
 }
 
 // check refuses a name that the scripts can't take.

@@ -82,7 +82,7 @@ func (o *Outbox) read(ctx context.Context, n byte, p page, done []Word) ([]any, 
 }
 
 func wordsRead(reply []any, n byte) (words []Word, next string, s Standing) {
-	s = Standing{Number: n, Told: number(reply[2]), Sent: number(reply[3]), Unread: number(reply[4]), Now: moment(reply[0])}
+	s = Standing{Number: n, Told: number(reply[2]), Sent: number(reply[3]), Before: number(reply[3]), Unread: number(reply[4]), Now: moment(reply[0])}
 	for i := 6; i < len(reply); i += 2 {
 		words = append(words, parseWord(text(reply[i]), text(reply[i+1])))
 	}

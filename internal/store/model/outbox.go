@@ -35,7 +35,7 @@ func (q *Queue) known(name string, number byte) bool { return number != 0 && q.N
 func (q *Queue) Look(name string) store.Standing {
 	s := store.Standing{Number: q.Number(name), Told: q.tellings, Now: time.UnixMilli(q.Now)}
 	if b := q.boxes[s.Number]; b != nil {
-		s.Sent, s.Unread = b.sent, int64(len(q.told[s.Number]))
+		s.Sent, s.Before, s.Unread = b.sent, b.sent, int64(len(q.told[s.Number]))
 	}
 	return s
 }
