@@ -10,11 +10,16 @@ import (
 
 	"github.com/waybillhq/waybill"
 	"github.com/waybillhq/waybill/internal/boundary"
+	"github.com/waybillhq/waybill/internal/dialect"
 	"github.com/waybillhq/waybill/internal/store"
 )
 
-// sendTime bounds one call to Redis, while rows are locked.
+// sendTime bounds the calls to Redis for one batch, while rows are locked.
 const sendTime = 2 * time.Second
+
+// claimTime is how long after rows were read they may be sent. A relay that stood still for longer sends nothing: others may
+// have sent the rows, and their jobs have ended so long ago that the queue does not know them any more.
+const claimTime = ownIdle - time.Second
 
 // Pauses after a queue was found full: doubling.
 const (
@@ -25,29 +30,60 @@ const (
 // carry is a round of the sender: one batch for each queue that has rows to be sent.
 func (r *relay) carry(ctx context.Context) (pause time.Duration, bell <-chan struct{}, err error) {
 	pause = r.o.o.Poll
-	var queues []string
-	err = r.o.each(ctx, r.o.plain(), func(scan func(...any) error) error {
-		var q string
-		err := scan(&q)
-		queues = append(queues, q)
-		return err
-	}, "waiting")
+	queues, err := r.waiting(ctx)
 	if err != nil {
-		return 0, nil, r.o.named(err)
+		return 0, nil, err
 	}
 	for _, q := range queues {
-		took, again, err := r.serve(ctx, q)
+		if r.stopped() {
+			break
+		}
+		var again bool
+		err := step(ctx, func(ctx context.Context) (err error) {
+			again, err = r.serve(ctx, q)
+			return err
+		})
 		switch {
 		case errors.Is(err, ErrLost): // told when it was noticed
-		case redisFailed(err):
-			r.failed(q, err) // others are served
-		case err != nil:
+		case err != nil && r.o.away(err):
 			return 0, nil, fmt.Errorf("queue %s: %w", q, err)
+		case err != nil:
+			r.refused(q, err) // others are served
 		case again:
-			pause = min(pause, took)
+			pause = 0
 		}
 	}
 	return pause, r.o.kick, nil
+}
+
+// waiting are the queues that have rows to be sent.
+func (r *relay) waiting(ctx context.Context) (queues []string, err error) {
+	err = step(ctx, func(ctx context.Context) error {
+		return r.o.each(ctx, r.o.plain(), func(scan func(...any) error) error {
+			var q string
+			err := scan(&q)
+			queues = append(queues, q)
+			return err
+		}, "waiting")
+	})
+	return queues, r.o.named(err)
+}
+
+// away says whether an error of the database's concerns every queue: it is not there, or has no tables.
+func (o *Outbox) away(err error) bool {
+	f := o.d.Fault(err)
+	return !redisFailed(err) && (f == dialect.Lost || f == dialect.Missing)
+}
+
+// refused tells an error that concerns one queue, and lets it be for a while.
+func (r *relay) refused(queue string, err error) {
+	r.mu.Lock()
+	l := r.lanes[queue]
+	r.mu.Unlock()
+	if l != nil {
+		l.pause()
+	}
+	r.failed(queue, err)
 }
 
 // redisFailed tells the errors of a queue's Redis from those of the database.
@@ -55,50 +91,44 @@ func redisFailed(err error) bool {
 	return errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrUnknown) || errors.Is(err, store.ErrCrowded)
 }
 
-// serve sends one batch of a queue's rows. again says that there may be more, after a pause.
-func (r *relay) serve(ctx context.Context, queue string) (pause time.Duration, again bool, err error) {
+// serve sends one batch of a queue's rows. again says that there may be more.
+func (r *relay) serve(ctx context.Context, queue string) (again bool, err error) {
 	l, err := r.lane(ctx, queue)
-	if err != nil {
-		return 0, false, err
-	}
-	if time.Now().Before(l.notTill) {
-		return 0, false, nil
+	if err != nil || time.Now().Before(l.notTill) {
+		return false, err
 	}
 	before, number, err := r.enter(ctx, l)
-	if redisFailed(err) {
-		l.pause()
-	}
 	if err != nil {
-		return 0, false, err
+		return false, err
 	}
-	b := &batch{r: r, l: l, before: before, number: number}
+	b := &batch{r: r, l: l, before: before, number: number, till: time.Now().Add(claimTime)}
 	if r.o.d == SQLite {
 		return b.unlocked(ctx)
 	}
 	err = r.o.short(ctx, func(ctx context.Context, s Session) error {
-		var err error
-		if b.rows, b.whole, err = r.o.claim(ctx, s, queue); err != nil || len(b.rows) == 0 {
+		if err := b.claim(ctx, s); err != nil || len(b.rows) == 0 {
 			return err
 		}
 		boundary.At(ctx, "rows locked")
 		b.send(ctx)
 		return b.mark(ctx, s)
 	})
-	return 0, b.whole && b.full == 0, b.end(ctx, err)
+	return b.end(ctx, err)
 }
 
-// unlocked serves on SQLite, where one lock is all there is: nothing holds it while rows are sent, and it is held for at
-// most a tenth of the time. Two relays may send one row; it is one job.
-func (b *batch) unlocked(ctx context.Context) (pause time.Duration, again bool, err error) {
+// unlocked serves on SQLite, where one lock is all there is: nothing holds it while rows are sent. Two relays may send one
+// row; it is one job.
+func (b *batch) unlocked(ctx context.Context) (again bool, err error) {
 	o := b.r.o
-	if b.rows, b.whole, err = o.claim(ctx, o.plain(), b.before.name); err != nil || len(b.rows) == 0 {
-		return 0, false, o.named(err)
+	if err := b.claim(ctx, o.plain()); err != nil || len(b.rows) == 0 {
+		return false, o.named(err)
 	}
 	boundary.At(ctx, "rows locked")
 	b.send(ctx)
 	began := time.Now()
 	err = o.short(ctx, b.mark)
-	return 9 * time.Since(began), b.whole && b.full == 0, b.end(ctx, err)
+	defer b.r.rest(ctx, began)
+	return b.end(ctx, err)
 }
 
 // batch is a number of rows on their way to one queue.
@@ -108,7 +138,9 @@ type batch struct {
 	before queueRow // before the call
 	number byte
 	rows   []carried
-	whole  bool // there may be more
+	whole  bool      // there may be more
+	keyed  bool      // some have a key: behind them others may wait
+	till   time.Time // nothing is sent after
 
 	sent     []int64
 	aside    map[int64]error
@@ -120,8 +152,10 @@ type batch struct {
 // send sends the rows, in order, and notes what became of each.
 func (b *batch) send(ctx context.Context) {
 	b.aside = map[int64]error{}
-	short, stop := context.WithTimeout(ctx, sendTime)
+	short, stop := context.WithDeadline(ctx, b.till)
 	defer stop()
+	short, stopped := context.WithTimeout(short, sendTime)
+	defer stopped()
 	for rows := b.rows; len(rows) > 0 && b.err == nil; {
 		n := alike(rows)
 		b.sendSome(short, rows[:n])
@@ -187,7 +221,7 @@ func (b *batch) mark(ctx context.Context, s Session) error {
 			return err
 		}
 	}
-	if n := b.standing; n.Sent > b.before.sent {
+	if n := b.standing; len(b.sent) > 0 { // what this relay knows already need not stand there: who sent it may have died
 		if _, err := o.change(ctx, s, "queue_raise", n.Sent, n.Told, b.before.name, b.before.epoch); err != nil {
 			return err
 		}
@@ -209,14 +243,33 @@ func cutTo(s string, n int) string {
 	return s[:n]
 }
 
-// end tells what a batch did, after its transaction, whose error is err.
-func (b *batch) end(ctx context.Context, err error) error {
+// end tells what a batch did, after its transaction, whose error is err. again says that there may be more to send.
+func (b *batch) end(ctx context.Context, err error) (again bool, _ error) {
 	o, l := b.r.o, b.l
 	if err != nil {
-		return o.named(err)
+		return false, o.named(err)
 	}
 	boundary.At(ctx, "rows committed")
-	queue := b.before.name
+	b.report()
+	b.pace()
+	if b.err != nil && !errors.Is(b.err, store.ErrStranger) {
+		return false, b.err
+	}
+	l.failing = 0
+	if b.err != nil {
+		l.stranger() // the next round enters, and compares
+		return false, nil
+	}
+	again = b.full == 0 && (b.whole || b.keyed && len(b.sent) > 0)
+	if b.standing.Number == 0 {
+		return again, nil
+	}
+	return again, b.r.compare(ctx, l, b.before, b.standing)
+}
+
+// report tells the observer of the rows.
+func (b *batch) report() {
+	o, queue := b.r.o, b.before.name
 	if len(b.sent) > 0 {
 		o.tell(Event{Type: EventSent, Queue: queue, Rows: len(b.sent)})
 	}
@@ -227,20 +280,6 @@ func (b *batch) end(ctx context.Context, err error) error {
 			o.tell(Event{Type: EventSetAside, Queue: queue, ID: c.id, Err: why})
 		}
 	}
-	b.pace()
-	if redisFailed(b.err) {
-		l.pause()
-		return b.err
-	}
-	l.failing = 0
-	if errors.Is(b.err, store.ErrStranger) {
-		l.stranger() // the next round enters, and compares
-		return nil
-	}
-	if b.err != nil || b.standing.Number == 0 {
-		return b.err
-	}
-	return b.r.compare(ctx, l, b.before, b.standing)
 }
 
 // pause lets a queue be after a call failed.

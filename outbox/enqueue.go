@@ -3,7 +3,11 @@ package outbox
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/waybillhq/waybill"
 	"github.com/waybillhq/waybill/internal/dialect"
@@ -25,7 +29,7 @@ func (o *Outbox) Enqueue(ctx context.Context, tx *sql.Tx, r ...waybill.Request) 
 // EnqueueInOrder is Enqueue for jobs that enter their queue in the order of their rows: of the rows of one queue and key, one
 // is sent when all before it that are committed were. That is all: a row whose transaction commits late comes late, and once
 // in the queue jobs run by its rules, several at a time and with retries. A row that was set aside is not waited for.
-// A key has 1 to 128 bytes. One row of a key is sent at a time, so each takes a round of the relay.
+// A key has 1 to 128 bytes of UTF-8. One row of a key is sent at a time, so each takes a round of the relay.
 func (o *Outbox) EnqueueInOrder(ctx context.Context, tx *sql.Tx, key string, r ...waybill.Request) error {
 	if key == "" {
 		return invalid("key", "is empty: 1 to %d bytes", maxKey)
@@ -48,27 +52,49 @@ type Entry struct {
 // maxKey bounds a key, in bytes.
 const maxKey = record.MaxID
 
-// Only is the error of EnterIn for those who want no answers: that of the one request that was not taken, or all of them.
+// checkKey checks a key; "" is none.
+func checkKey(key string) error {
+	switch {
+	case len(key) > maxKey:
+		return invalid("key", "is %d bytes long: 1 to %d", len(key), maxKey)
+	case !utf8.ValidString(key):
+		return invalid("key", "%q is not UTF-8", key)
+	case strings.ContainsRune(key, 0):
+		return invalid("key", "%q holds a zero byte, which no database takes in a text", key)
+	}
+	return nil
+}
+
+// Only is the error of EnterIn for those who want no answers: that of the one request that was not taken, that of the first
+// one for which none was entered, or all of them.
 func Only(out []waybill.Enqueued, err error) error {
 	if len(out) == 1 && out[0].Err != nil {
 		return out[0].Err
+	}
+	beside := func(e waybill.Enqueued) bool { return errors.Is(e.Err, errBeside) }
+	guilty := func(e waybill.Enqueued) bool { return e.Err != nil && !beside(e) }
+	if i := slices.IndexFunc(out, guilty); i >= 0 && slices.ContainsFunc(out, beside) {
+		return fmt.Errorf("request %d of %d, none was entered: %w", i+1, len(out), out[i].Err)
 	}
 	return err
 }
 
 // EnterIn is EnqueueMany in a transaction of another driver.
 func (o *Outbox) EnterIn(ctx context.Context, s Session, e Entry, requests []waybill.Request) ([]waybill.Enqueued, error) {
-	if len(e.Key) > maxKey {
-		return nil, invalid("key", "is %d bytes long: 1 to %d", len(e.Key), maxKey)
+	if err := checkKey(e.Key); err != nil {
+		return nil, err
 	}
 	if len(requests) == 0 {
 		return nil, nil
 	}
-	named := make([]waybill.Request, len(requests))
+	named, fresh := make([]waybill.Request, len(requests)), map[string]bool{}
 	for i, r := range requests {
 		named[i] = r.Named()
+		if r.ID == "" {
+			fresh[named[i].ID] = true
+		}
 	}
-	in := &entering{o: o, s: s, e: e}
+	in := &entering{o: o, s: s, e: e, fresh: fresh}
 	out := waybill.Through(in.enter, o.wraps()...)(ctx, named)
 	if in.err != nil {
 		return out, in.err
@@ -82,6 +108,9 @@ type entering struct {
 	s   Session
 	e   Entry
 	err error // of the database
+
+	// fresh are IDs that this call has made up and not entered yet: nobody else has them. Middleware may enter a job twice.
+	fresh map[string]bool
 }
 
 // enter is what the middleware wraps.
@@ -95,7 +124,8 @@ func (in *entering) enter(ctx context.Context, requests []waybill.Request) []way
 			out[i].Outcome, out[i].Err = waybill.OutcomeInvalid, err
 			continue
 		}
-		rows = append(rows, row{at: i, d: d, fp: d.Fingerprint(), body: d.Pack()})
+		rows = append(rows, row{at: i, d: d, fp: d.Fingerprint(), body: d.Pack(), fresh: in.fresh[d.ID]})
+		delete(in.fresh, d.ID)
 	}
 	if len(rows) < len(out) && in.e.All {
 		for _, r := range rows {

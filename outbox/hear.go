@@ -19,36 +19,48 @@ const purgeEvery = time.Minute
 
 // hear is a round of the reader: what became of the jobs of every queue.
 func (r *relay) hear(ctx context.Context) (pause time.Duration, bell <-chan struct{}, err error) {
-	rows, err := r.o.queueRows(ctx)
+	var rows map[string]queueRow
+	err = step(ctx, func(ctx context.Context) (err error) {
+		rows, err = r.o.queueRows(ctx)
+		return err
+	})
 	if err != nil {
 		return 0, nil, err
 	}
 	for name, row := range rows {
-		l, err := r.lane(ctx, name)
-		if err != nil {
-			return 0, nil, err
+		if r.stopped() {
+			return 0, nil, nil
 		}
-		l.set(row)
-		if err := r.hearQueue(ctx, l, row); err != nil && !errors.Is(err, ErrLost) {
+		err := step(ctx, func(ctx context.Context) error { return r.hearQueue(ctx, row) })
+		switch {
+		case err == nil, errors.Is(err, ErrLost): // told when it was noticed
+		case r.o.away(err):
+			return 0, nil, err
+		default:
 			r.failed(name, err)
 		}
 	}
-	if err := r.tellLag(ctx); err != nil {
-		return 0, nil, err
-	}
-	return r.o.o.Read, nil, r.purge(ctx)
+	return r.o.o.Read, nil, errors.Join(step(ctx, r.tellLag), step(ctx, r.purge))
 }
 
 // hearQueue reads all that a queue has to tell, marks the rows, and takes away what is marked.
-func (r *relay) hearQueue(ctx context.Context, l *lane, row queueRow) error {
-	p := &pass{r: r, l: l, row: row, cursor: "0"}
-	for first := true; first || p.cursor != "0" || len(p.done) > 0; first = false {
+func (r *relay) hearQueue(ctx context.Context, row queueRow) error {
+	l, err := r.lane(ctx, row.name)
+	if err != nil {
+		return err
+	}
+	l.set(row)
+	p := &pass{r: r, l: l, row: row, cursor: "0", limit: time.Now().Add(passTime)}
+	for first := true; first || p.more(); first = false {
 		if err := p.page(ctx); err != nil || p.beaten {
 			return err
 		}
 	}
 	return p.end(ctx)
 }
+
+// passTime is how long a pass goes on to read pages; then the other queues have their turn.
+const passTime = 5 * time.Second
 
 // pass is one reading of a queue's words from begin to end.
 type pass struct {
@@ -63,6 +75,18 @@ type pass struct {
 	strangers int64 // words of which no row is known
 	ended     int
 	beaten    bool // another relay was faster
+
+	limit time.Time // no page is read after
+	over  bool      // all pages were read, and what comes now is left for the next pass
+}
+
+// more says whether the pass goes on: until it was through all pages, and what was marked is taken away. A busy queue tells
+// more meanwhile, without end.
+func (p *pass) more() bool {
+	if p.cursor == "0" || time.Now().After(p.limit) || p.r.stopped() {
+		p.over = true
+	}
+	return !p.over || len(p.done) > 0
 }
 
 // page takes away what was marked before, reads the next page and marks its rows. A page is marked only by the relay that
@@ -75,9 +99,6 @@ func (p *pass) page(ctx context.Context) error {
 	if before.epoch != p.row.epoch {
 		p.beaten = true
 		return nil
-	}
-	if p.cursor == "0" {
-		p.strangers, p.oldest = 0, time.Time{}
 	}
 	short, stop := context.WithTimeout(ctx, sendTime)
 	defer stop()
@@ -98,10 +119,16 @@ func (p *pass) page(ctx context.Context) error {
 	if err := p.r.compare(ctx, p.l, before, s); err != nil {
 		return err
 	}
+	if p.over {
+		p.see(words, nil)
+		return nil
+	}
 	if len(words) == 0 {
 		return nil
 	}
 	boundary.At(ctx, "words read")
+	began := time.Now()
+	defer p.r.rest(ctx, began)
 	return p.mark(ctx, words)
 }
 
@@ -136,9 +163,8 @@ func (p *pass) mark(ctx context.Context, words []store.Word) error {
 	return p.count(ctx, words, marked)
 }
 
-// count looks after the words that were not marked: their rows are locked by a relay that sends them, or there are none.
-func (p *pass) count(ctx context.Context, words []store.Word, marked map[string]bool) error {
-	var rest []string
+// see gives the IDs of the words that were not marked, and notes how old they are.
+func (p *pass) see(words []store.Word, marked map[string]bool) (rest []string) {
 	for _, w := range words {
 		if marked[w.ID] {
 			continue
@@ -148,6 +174,12 @@ func (p *pass) count(ctx context.Context, words []store.Word, marked map[string]
 			p.oldest = w.At
 		}
 	}
+	return rest
+}
+
+// count looks after the words that were not marked: their rows are locked by a relay that sends them, or there are none.
+func (p *pass) count(ctx context.Context, words []store.Word, marked map[string]bool) error {
+	rest := p.see(words, marked)
 	if len(rest) == 0 {
 		return nil
 	}

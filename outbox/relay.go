@@ -24,7 +24,7 @@ func (o *Outbox) Relay(ctx context.Context, c *waybill.Client) error {
 	if c == nil {
 		return invalid("client", "is nil")
 	}
-	r := &relay{o: o, c: c, lanes: map[string]*lane{}}
+	r := &relay{o: o, c: c, over: ctx.Done(), lanes: map[string]*lane{}}
 	if err := r.begin(ctx); err != nil || ctx.Err() != nil {
 		return err
 	}
@@ -40,6 +40,7 @@ type relay struct {
 	o    *Outbox
 	c    *waybill.Client
 	name string // of the outbox
+	over <-chan struct{}
 
 	lagged, purged time.Time // when that was last done
 
@@ -78,16 +79,38 @@ const (
 	mostPause  = 5 * time.Second
 )
 
-// roundTime bounds a round. It goes on when the relay is told to stop: what was sent is marked.
-const roundTime = 15 * time.Second
+// stepTime bounds what a round does for one queue. It goes on when the relay is told to stop: what was sent is marked.
+const stepTime = 15 * time.Second
+
+// step does a part of a round, in a time of its own.
+func step(ctx context.Context, f func(context.Context) error) error {
+	own, stop := context.WithTimeout(ctx, stepTime)
+	defer stop()
+	return f(own)
+}
+
+// stopped says whether the relay was told to stop.
+func (r *relay) stopped() bool {
+	select {
+	case <-r.over:
+		return true
+	default:
+		return false
+	}
+}
+
+// rest pauses on SQLite after a transaction, so that the relay holds the one lock for at most a tenth of the time.
+func (r *relay) rest(ctx context.Context, began time.Time) {
+	if r.o.d == SQLite {
+		wait(ctx, 9*time.Since(began), r.over)
+	}
+}
 
 // repeat does rounds until ctx ends. A round says how long to wait for the next one, and what may end the wait.
 func (r *relay) repeat(ctx context.Context, round func(context.Context) (time.Duration, <-chan struct{}, error)) {
 	failed := time.Duration(0)
 	for ctx.Err() == nil {
-		own, stop := context.WithTimeout(context.WithoutCancel(ctx), roundTime)
-		pause, bell, err := round(own)
-		stop()
+		pause, bell, err := round(context.WithoutCancel(ctx))
 		if err == nil {
 			failed = 0
 			wait(ctx, pause, bell)

@@ -34,8 +34,8 @@ type Replayed struct {
 
 // Replay brings a queue of which Redis lost data to what the database knows. It pauses the queue; first it buries: jobs that
 // an older copy of Redis has and whose rows say that they ended are deleted, those that run are cancelled; then it sends all
-// unfinished jobs under their IDs, and dead ones back to the dead; then it lets the relay go on, and resumes the queue,
-// unless somebody had paused it before. Receipts suppress what was done already. What was acked, cancelled or deleted just
+// unfinished jobs under their IDs, and dead ones back to the dead; then it resumes the queue, unless
+// somebody had paused it before, and lets the relay go on. Receipts suppress what was done already. What was acked, cancelled or deleted just
 // before the loss, and not yet read by a relay (Options.Read), returns, and a job that was moved to another queue does not.
 // The queue's settings are lost with its Redis, a capacity too: set them before. Where the queue is full, jobs are spilled.
 //
@@ -143,17 +143,17 @@ func (r *replay) close(ctx context.Context) error {
 	}
 	for _, name := range r.order {
 		q := r.queues[name]
+		if q.paused { // before the queue is found again: a replay that is broken off between stays due, and nothing stays paused
+			if err := r.c.Queue(name).Resume(ctx); err != nil {
+				return err
+			}
+		}
 		s, err := q.box.Look(ctx)
 		if err != nil {
 			return err
 		}
 		if _, err := r.o.change(ctx, r.o.plain(), "queue_found", s.Sent, s.Told, name, q.row.epoch); err != nil {
 			return r.o.named(err)
-		}
-		if q.paused {
-			if err := r.c.Queue(name).Resume(ctx); err != nil {
-				return err
-			}
 		}
 		q.Done = true
 		r.tell(q)

@@ -16,6 +16,8 @@ type row struct {
 	d    record.Draft
 	fp   string
 	body []byte
+
+	fresh bool // its ID was made up just now: no row has it
 }
 
 // rowName is what a row is unique by.
@@ -52,7 +54,7 @@ func (o *Outbox) insert(ctx context.Context, s Session, key string, rows []row) 
 	values := make([]string, len(rows))
 	for i, r := range rows {
 		values[i] = o.placed(len(args))
-		args = append(args, r.d.Queue, r.d.ID, nullable(key), []byte(r.fp), r.body, r.d.Job.Delay.Milliseconds(), due(r.d.Job))
+		args = append(args, r.d.Queue, r.d.ID, nullable(key), []byte(r.fp), r.body, delay(r.d.Job), due(r.d.Job))
 		if ours {
 			args = append(args, entry)
 		}
@@ -72,7 +74,7 @@ func (o *Outbox) insert(ctx context.Context, s Session, key string, rows []row) 
 		return nil, err
 	}
 	for _, r := range rows {
-		if !r.d.Job.Named { // nobody else has an ID that was made up for it
+		if r.fresh {
 			entered[rowName{r.d.Queue, r.d.ID}] = true
 		}
 	}
@@ -89,6 +91,14 @@ func (o *Outbox) placed(from int) string {
 		text = strings.ReplaceAll(text, "$"+strconv.Itoa(n)+"::", "$"+strconv.Itoa(from+n)+"\x00")
 	}
 	return strings.ReplaceAll(text, "\x00", "::")
+}
+
+// delay is how long after now a job is due, in ms; 0 where it has a time of its own, which beats it.
+func delay(j record.Job) int64 {
+	if !j.At.IsZero() {
+		return 0
+	}
+	return j.Delay.Milliseconds()
 }
 
 // due is the time at which a job is due, ms since 1970; 0 where it has none.

@@ -51,22 +51,25 @@ func fitting(rows []sized) []int64 {
 	return seqs
 }
 
-// claim reads a batch of rows that are to be sent to a queue. In a transaction they are locked until its end, and rows that
-// others have locked are passed over. whole says that there may be more.
-func (o *Outbox) claim(ctx context.Context, s Session, queue string) (rows []carried, whole bool, err error) {
+// claim reads a batch of rows that are to be sent to its queue. In a transaction they are locked until its end, and rows
+// that others have locked are passed over.
+func (b *batch) claim(ctx context.Context, s Session) error {
+	o := b.r.o
 	var all []sized
-	err = o.each(ctx, s, func(scan func(...any) error) error {
+	err := o.each(ctx, s, func(scan func(...any) error) error {
 		var r sized
-		err := scan(&r.seq, &r.bytes)
-		all = append(all, r)
+		var keyed bool
+		err := scan(&r.seq, &r.bytes, &keyed)
+		all, b.keyed = append(all, r), b.keyed || keyed
 		return err
-	}, "claim", queue, batchRows)
+	}, "claim", b.before.name, batchRows)
 	if err != nil || len(all) == 0 {
-		return nil, false, err
+		return err
 	}
 	seqs := fitting(all)
-	rows, err = o.bodies(ctx, s, seqs)
-	return rows, len(seqs) < len(all) || len(all) == batchRows, err
+	b.whole = len(seqs) < len(all) || len(all) == batchRows
+	b.rows, err = o.bodies(ctx, s, seqs)
+	return err
 }
 
 // bodies reads rows whole, in order.

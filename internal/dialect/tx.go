@@ -68,30 +68,40 @@ func RollBack(ctx context.Context, tx *sql.Tx, err error) error {
 	return err
 }
 
-// idleSetting is the variable by which the server ends a session whose transaction is silent.
-func (d Dialect) idleSetting() string {
+// idleSettings are the variables by which the server ends a session whose transaction is silent. On MariaDB one that has
+// locked rows and written none counts as one that only reads.
+func (d Dialect) idleSettings() []string {
 	if d == MySQL {
-		return "wait_timeout"
+		return []string{"wait_timeout"}
 	}
-	return "idle_write_transaction_timeout"
+	return []string{"idle_write_transaction_timeout", "idle_readonly_transaction_timeout"}
 }
 
 // enter is one statement that keeps what the connection had and sets what the transaction needs.
 func (d Dialect) enter(t Tx) string {
-	idle := d.idleSetting()
-	return fmt.Sprintf("SET @waybill_autocommit=@@autocommit, @waybill_lock=@@innodb_lock_wait_timeout, @waybill_idle=@@%s, "+
-		"SESSION autocommit=0, SESSION innodb_lock_wait_timeout=%d, SESSION %s=%d",
-		idle, seconds(t.LockTimeout), idle, seconds(t.IdleTimeout))
+	text := fmt.Sprintf("SET @waybill_autocommit=@@autocommit, @waybill_lock=@@innodb_lock_wait_timeout, "+
+		"SESSION autocommit=0, SESSION innodb_lock_wait_timeout=%d", seconds(t.LockTimeout))
+	for _, idle := range d.idleSettings() {
+		text += fmt.Sprintf(", @waybill_%s=@@%[1]s, SESSION %[1]s=%d", idle, seconds(t.IdleTimeout))
+	}
+	return text
+}
+
+// giveBack is one statement that sets the connection as it was.
+func (d Dialect) giveBack() string {
+	text := "SET SESSION autocommit=@waybill_autocommit, SESSION innodb_lock_wait_timeout=@waybill_lock"
+	for _, idle := range d.idleSettings() {
+		text += fmt.Sprintf(", SESSION %s=@waybill_%[1]s", idle)
+	}
+	return text
 }
 
 // leave gives the connection back as it was, or closes it. Setting autocommit commits what is open; and where the context
 // has ended, or a deadlock was ignored, something may be: database/sql rolls back on its own time, and only what it knows.
 func (d Dialect) leave(ctx context.Context, conn *sql.Conn, committed bool) {
-	back := "SET SESSION autocommit=@waybill_autocommit, SESSION innodb_lock_wait_timeout=@waybill_lock, SESSION " +
-		d.idleSetting() + "=@waybill_idle"
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer stop()
-	statements := []string{"ROLLBACK", back}
+	statements := []string{"ROLLBACK", d.giveBack()}
 	if committed {
 		statements = statements[1:]
 	}
