@@ -94,6 +94,9 @@ func redisFailed(err error) bool {
 // serve sends one batch of a queue's rows. again says that there may be more.
 func (r *relay) serve(ctx context.Context, queue string) (again bool, err error) {
 	l, err := r.lane(ctx, queue)
+	if errors.Is(err, ErrInvalid) {
+		return false, r.asideQueue(ctx, queue, err)
+	}
 	if err != nil || time.Now().Before(l.notTill) {
 		return false, err
 	}
@@ -114,6 +117,18 @@ func (r *relay) serve(ctx context.Context, queue string) (again bool, err error)
 		return b.mark(ctx, s)
 	})
 	return b.end(ctx, err)
+}
+
+// asideQueue sets the rows of a queue aside that can be none.
+func (r *relay) asideQueue(ctx context.Context, queue string, why error) error {
+	n, err := r.o.change(ctx, r.o.plain(), "aside_queue", cutTo(why.Error(), maxReason), queue)
+	if err != nil {
+		return r.o.named(err)
+	}
+	r.o.o.Log.Warn("outbox: rows were set aside", slog.String(keyQueue, queue), slog.Int64(keyRows, n),
+		slog.String(keyError, why.Error()))
+	r.o.tell(Event{Type: EventSetAside, Queue: queue, Rows: int(n), Err: why})
+	return nil
 }
 
 // unlocked serves on SQLite, where one lock is all there is: nothing holds it while rows are sent. Two relays may send one

@@ -2,6 +2,7 @@ package outbox
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/record"
@@ -32,7 +33,7 @@ type carried struct {
 	state    int
 	born     time.Time
 	draft    record.Draft
-	unusable error // the body can't be read: of a newer version, or damaged
+	unusable error // the body can't be read, or breaks a limit: of a newer version, or damaged
 }
 
 // sized is a row by its number, and what its body weighs.
@@ -81,7 +82,9 @@ func (o *Outbox) bodies(ctx context.Context, s Session, seqs []int64) ([]carried
 		var body []byte
 		err := scan(&c.seq, &c.queue, &c.id, &born, &c.state, &body)
 		c.born = time.UnixMilli(born)
-		c.draft, c.unusable = record.ParseDraft(body)
+		if c.draft, c.unusable = record.ParseDraft(body); c.unusable == nil {
+			c.unusable = errors.Join(c.draft.Job.Check(c.id, c.draft.Priority), record.CheckSize(c.draft.Job.Payload, hardPayload))
+		}
 		rows = append(rows, c)
 		return err
 	}, "bodies", listOf(seqs))

@@ -14,6 +14,8 @@ type Draft struct {
 	LIFO      bool
 	Spill     bool // kept aside where the queue is full
 	Job       Job
+
+	late bool // its row knows nothing of a delay: when it is due is yet to be reckoned
 }
 
 // spillLetter and plainLetter stand behind the order.
@@ -41,11 +43,14 @@ func (d Draft) Later() bool { return d.Job.Delay > 0 || !d.Job.At.IsZero() }
 // Fingerprint is that of kind and payload.
 func (d Draft) Fingerprint() string { return string(appendFingerprint(nil, d.Job.Kind, d.Job.Payload)) }
 
-// ParseDraft reads what Pack made; queue and ID stay empty. The payload shares memory with raw. Errors: ErrNewer,
-// ErrDamaged.
+// ParseDraft reads what Pack made, or a JSON object as other languages write it; queue and ID stay empty. The payload may
+// share memory with raw. Errors: ErrNewer, ErrDamaged.
 func ParseDraft(raw []byte) (Draft, error) {
 	if len(raw) == 0 {
 		return Draft{}, fmt.Errorf("%w: empty", ErrDamaged)
+	}
+	if raw[0] == '{' {
+		return parseWritten(raw)
 	}
 	if raw[0] != Format {
 		return Draft{}, fmt.Errorf("%w: %q, known is %q", ErrNewer, raw[0], Format)
@@ -78,6 +83,9 @@ func ParseDraft(raw []byte) (Draft, error) {
 // a time of its own is due when it was born.
 func (d Draft) Sent(number byte, born time.Time) Job {
 	j := d.Job
+	if d.late {
+		born = latest(born.Add(j.Delay), j.At)
+	}
 	j.Outbox, j.Delay, j.At = number, 0, time.Time{}
 	if d.Later() {
 		j.At = born
@@ -86,4 +94,11 @@ func (d Draft) Sent(number byte, born time.Time) Job {
 		j.Born = born
 	}
 	return j
+}
+
+func latest(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }
