@@ -40,6 +40,7 @@ func (r *relay) hear(ctx context.Context) (pause time.Duration, bell <-chan stru
 			r.failed(name, err)
 		}
 	}
+	r.recovered()
 	return r.o.o.Read, nil, errors.Join(step(ctx, r.tellLag), step(ctx, r.purge))
 }
 

@@ -52,9 +52,14 @@ func (o *Outbox) before(ctx context.Context, age time.Duration) (int64, error) {
 	if age < time.Second {
 		return 0, invalid("age", "is %s: at least 1s", age)
 	}
-	var now int64
-	err := o.each(ctx, o.plain(), func(scan func(...any) error) error { return scan(&now) }, "now")
-	return now - age.Milliseconds(), o.named(err)
+	now, err := o.now(ctx)
+	return now - age.Milliseconds(), err
+}
+
+// now is the time by the database's clock, ms since 1970.
+func (o *Outbox) now(ctx context.Context) (ms int64, err error) {
+	err = o.each(ctx, o.plain(), func(scan func(...any) error) error { return scan(&ms) }, "now")
+	return ms, o.named(err)
 }
 
 func (o *Outbox) purgeSome(ctx context.Context, before int64) (int64, error) {

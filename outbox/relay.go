@@ -24,7 +24,7 @@ func (o *Outbox) Relay(ctx context.Context, c *waybill.Client) error {
 	if c == nil {
 		return invalid("client", "is nil")
 	}
-	r := &relay{o: o, c: c, over: ctx.Done(), lanes: map[string]*lane{}}
+	r := &relay{o: o, c: c, over: ctx.Done(), lanes: map[string]*lane{}, troubles: map[string]trouble{}}
 	if err := r.begin(ctx); err != nil || ctx.Err() != nil {
 		return err
 	}
@@ -44,8 +44,9 @@ type relay struct {
 
 	lagged, purged time.Time // when that was last done
 
-	mu    sync.Mutex
-	lanes map[string]*lane
+	mu       sync.Mutex
+	lanes    map[string]*lane
+	troubles map[string]trouble // by queue; "" = the database
 }
 
 // lane is a queue as a relay knows it.
@@ -133,12 +134,6 @@ func wait(ctx context.Context, d time.Duration, bell <-chan struct{}) {
 	case <-t.C:
 	case <-bell:
 	}
-}
-
-func (r *relay) failed(queue string, err error) {
-	r.o.o.Log.Warn("outbox: a round of the relay failed and is tried again", slog.String(keyQueue, queue),
-		slog.String(keyError, err.Error()))
-	r.o.tell(Event{Type: EventFailed, Queue: queue, Err: err})
 }
 
 // lane gives a queue, as the database has it.

@@ -8,7 +8,8 @@ import (
 
 // Stats is how an outbox stands.
 type Stats struct {
-	Name   string // by which Redis knows it
+	Name   string    // by which Redis knows it
+	At     time.Time // by the database's clock
 	Queues []QueueStats
 }
 
@@ -43,6 +44,10 @@ func (o *Outbox) Stats(ctx context.Context) (Stats, error) {
 	if err != nil {
 		return Stats{}, err
 	}
+	now, err := o.now(ctx)
+	if err != nil {
+		return Stats{}, err
+	}
 	all, err := o.queueStats(ctx)
 	if err != nil {
 		return Stats{}, err
@@ -67,7 +72,7 @@ func (o *Outbox) Stats(ctx context.Context) (Stats, error) {
 		}
 		return err
 	}, "stats")
-	return Stats{Name: name, Queues: sorted(all)}, o.named(err)
+	return Stats{Name: name, At: time.UnixMilli(now), Queues: sorted(all)}, o.named(err)
 }
 
 // Lag tells of each queue how far the relays are behind. Errors: ErrNoTable, else the database's.

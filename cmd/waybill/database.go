@@ -27,11 +27,16 @@ one of the last two:
 type databaseFlags struct{ url, file, tables, installation string }
 
 func (f *databaseFlags) define(cmd *cobra.Command) {
+	f.defineTables(cmd)
+	cmd.PersistentFlags().StringVar(&f.installation, "installation", "", "`NAME` of the installation, where several share the database")
+}
+
+// defineTables is define for those who know no installations.
+func (f *databaseFlags) defineTables(cmd *cobra.Command) {
 	v := cmd.PersistentFlags()
 	v.StringVar(&f.url, "database", "", "`URL` of the database (default $"+envDatabase+")")
 	v.StringVar(&f.file, "database-file", "", "`PATH` of a file that holds the URL of the database")
 	v.StringVar(&f.tables, "tables", "", "what the names of the tables begin with (default \"waybill_\")")
-	v.StringVar(&f.installation, "installation", "", "`NAME` of the installation, where several share the database")
 }
 
 func (f *databaseFlags) options() receipt.Options {
@@ -96,24 +101,49 @@ type receiptsDo func(context.Context, *receipt.Receipts) error
 
 // onReceipts does something with the receipts of some queues in the database that is named, which is there already.
 func (a *app) onReceipts(cmd *cobra.Command, f *databaseFlags, queues []string, do receiptsDo) error {
+	if err := checkQueues(queues); err != nil {
+		return err
+	}
+	return a.onDatabase(cmd, f, func(ctx context.Context, db *sql.DB, d receipt.Dialect) error {
+		r, err := receipt.New(db, d, f.options())
+		if err != nil {
+			return err
+		}
+		return do(ctx, r)
+	})
+}
+
+func checkQueues(queues []string) error {
 	for _, queue := range queues {
 		if err := store.CheckQueue(queue); err != nil {
 			return err
 		}
 	}
-	ctx, stop := interruptible(cmd)
-	defer stop()
-	db, d, err := a.openDatabase(ctx, f, existing)
+	return nil
+}
+
+// onDatabase does something with the database that is named, which is there already, until the user interrupts it.
+func (a *app) onDatabase(cmd *cobra.Command, f *databaseFlags, do func(context.Context, *sql.DB, receipt.Dialect) error) error {
+	db, d, err := a.openExisting(cmd, f)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	r, err := receipt.New(db, d, f.options())
-	if err != nil {
-		return err
-	}
-	if err = do(ctx, r); err != nil && ctx.Err() != nil {
+	ctx, stop := interruptible(cmd)
+	defer stop()
+	if err = do(ctx, db, d); err != nil && ctx.Err() != nil {
 		return fmt.Errorf("%w: %w", errInterrupted, err)
 	}
 	return err
+}
+
+// openExisting opens the database that is named, which is there already, unless the user interrupts it. The caller closes it.
+func (a *app) openExisting(cmd *cobra.Command, f *databaseFlags) (*sql.DB, receipt.Dialect, error) {
+	ctx, stop := interruptible(cmd)
+	defer stop()
+	db, d, err := a.openDatabase(ctx, f, existing)
+	if err != nil && ctx.Err() != nil {
+		return nil, "", errInterrupted
+	}
+	return db, d, err
 }

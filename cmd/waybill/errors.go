@@ -13,6 +13,7 @@ import (
 	"github.com/waybillhq/waybill"
 	"github.com/waybillhq/waybill/internal/database"
 	"github.com/waybillhq/waybill/internal/store"
+	"github.com/waybillhq/waybill/outbox"
 	"github.com/waybillhq/waybill/receipt"
 )
 
@@ -68,6 +69,12 @@ var meanings = []meaning{
 	{waybill.ErrNoWorker, exitNotFound, "not_found", fixed("worker list shows those that are there")},
 	{waybill.ErrNotFound, exitNotFound, "not_found", fixed("it never was, or retention and window are over")},
 	{receipt.ErrNoTable, exitOther, "no_tables", nil},
+	{outbox.ErrNoTable, exitOther, "no_tables", nil},
+	{outbox.ErrLost, exitState, "lost", nil},
+	{outbox.ErrRetry, exitUnavailable, "unavailable", fixed("give the same command again")},
+	{errNoRow, exitNotFound, "not_found", fixed("outbox list shows those that were set aside")},
+	{errNoBox, exitNotFound, "not_found", fixed("outbox forget without a name lists those that it knows")},
+	{errInUse, exitState, "state", fixed("--force takes it all the same; then redis counts as having lost its data")},
 	{receipt.ErrAnswered, exitState, "state", fixed("receipts show tells it")},
 	{receipt.ErrUnderWay, exitState, "state", fixed("look and say it again when the call's timeout is over")},
 	{receipt.ErrApplied, exitState, "state", fixed("job requeue is enough")},

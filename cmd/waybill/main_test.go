@@ -61,6 +61,8 @@ func must(t *testing.T, err error) {
 //	redis COMMAND…       sends a command to the server
 //	effect DIR QUEUE ID STEP       applies an effect of a job that is 40 days old, in DIR/app.db
 //	unanswered DIR QUEUE ID STEP   makes a call that is not answered
+//	enter DIR QUEUE ID…            commits a row for each ID into the outbox of DIR/app.db
+//	sql DIR STATEMENT              changes DIR/app.db
 //	lose N               the proxy of $PROXY loses the replies of the next N enqueues
 //
 // The program does not see the script's directory as its own: give paths below $WORK.
@@ -83,7 +85,7 @@ func TestScripts(t *testing.T) {
 				},
 				Cmds: map[string]func(*testscript.TestScript, bool, []string){
 					"status": sc.status, "feed": sc.feed, "redis": sc.redis, "lose": sc.lose,
-					"effect": effect, "unanswered": unanswered,
+					"effect": effect, "unanswered": unanswered, "enter": enter, "sql": change,
 				},
 			})
 		})

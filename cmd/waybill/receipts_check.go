@@ -100,7 +100,6 @@ type checkObject struct {
 }
 
 func (a *app) printFindings(queue string, found []receipt.Finding) error {
-	colours := map[receipt.Level]string{receipt.LevelOK: green, receipt.LevelWarn: yellow, receipt.LevelBad: red}
 	var rows [][]cell
 	for _, f := range found {
 		if a.json {
@@ -113,7 +112,7 @@ func (a *app) printFindings(queue string, found []receipt.Finding) error {
 		if f.Do != "" {
 			text += ": " + f.Do
 		}
-		rows = append(rows, []cell{{string(f.Level), colours[f.Level]}, {text: f.Check}, {text: oneLine(text)}})
+		rows = append(rows, []cell{{string(f.Level), levelColour(f.Level)}, {text: f.Check}, {text: oneLine(text)}})
 	}
 	return a.printRows(rows)
 }

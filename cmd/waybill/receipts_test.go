@@ -61,7 +61,7 @@ func TestReceipts_PostgreSQL(t *testing.T) {
 	}{
 		{"receipts check q", 1, "bad tables there are none"},
 		{"receipts show q id", 1, "no receipt tables: run receipt.Migrate, or waybill migrate"},
-		{"migrate", 0, "step 1 (receipts) done"},
+		{"migrate", 0, "receipts: step 1 (receipts) done"},
 		{"migrate", 0, "nothing to do"},
 		{"receipts check q", 1, "bad durability fsync = off"}, // as the server of the tests is
 		{"receipts show q id", 9, "nothing at all is kept of that queue: check its name"},

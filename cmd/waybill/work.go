@@ -57,7 +57,7 @@ func (a *app) work(cmd *cobra.Command, f *workFlags) (err error) {
 	if err := f.check(cmd, a.argv); err != nil {
 		return err
 	}
-	log := f.logger(a.stderr)
+	log := newLogger(a.stderr, f.logFormat, f.logLevel)
 	ending := make(chan struct{})
 	crew, err := a.crew(cmd, f, log, ending)
 	if err != nil {

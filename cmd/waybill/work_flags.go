@@ -105,10 +105,10 @@ func (l *formatFlag) Set(s string) error {
 	return nil
 }
 
-// logger makes the worker's logger.
-func (f *workFlags) logger(to io.Writer) *slog.Logger {
-	o := &slog.HandlerOptions{Level: slog.Level(f.logLevel)}
-	if f.logFormat == formatJSON {
+// newLogger makes a logger.
+func newLogger(to io.Writer, format formatFlag, level levelFlag) *slog.Logger {
+	o := &slog.HandlerOptions{Level: slog.Level(level)}
+	if format == formatJSON {
 		return slog.New(slog.NewJSONHandler(to, o))
 	}
 	return slog.New(slog.NewTextHandler(to, o))

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/waybillhq/waybill/outbox"
+	"github.com/waybillhq/waybill/receipt"
+)
+
+const outboxHelp = `An outbox holds jobs that were enqueued in transactions of the user's own database, by package outbox. A relay carries its
+rows to Redis, and back what became of the jobs; run at least one (outbox relay), or Outbox.Relay in a program. A row stays
+until its job was acked, cancelled or deleted: where Redis lost data, outbox replay brings back what was unfinished.
+
+outbox status says how it stands. What it may say, and what to do:
+  redis lost data     nothing is sent to that queue any more: outbox replay
+  rows wait           no relay runs, or Redis is away, or the queue is full: start a relay and read its log; queue stats
+  no relay has read   the same. What ended since then returns where Redis loses data now
+  rows set aside      outbox list says why; when that is mended outbox retry
+  strangers           the queue tells of jobs that have no row here: of a database that is gone (outbox forget), or that
+                      was restored to an earlier time. They are counted, do no harm and stay
+
+` + databaseHelp
+
+func (a *app) outboxCommand() *cobra.Command {
+	f := &databaseFlags{}
+	cmd := parent("outbox", "Relay the outbox of a database, look at it, and replay what Redis lost",
+		a.outboxRelayCommand(f), a.outboxStatusCommand(f), a.outboxListCommand(f), a.outboxRetryCommand(f),
+		a.outboxPurgeCommand(f), a.outboxReplayCommand(f), a.outboxForgetCommand(f))
+	cmd.Long = outboxHelp
+	f.defineTables(cmd)
+	return cmd
+}
+
+func (f *databaseFlags) outboxOptions() outbox.Options { return outbox.Options{Tables: f.tables} }
+
+// outboxDo is what a command does with an outbox.
+type outboxDo func(context.Context, *outbox.Outbox) error
+
+// onOutbox does something with the outbox in the database that is named, which is there already.
+func (a *app) onOutbox(cmd *cobra.Command, f *databaseFlags, do outboxDo) error {
+	return a.onDatabase(cmd, f, func(ctx context.Context, db *sql.DB, d receipt.Dialect) error {
+		box, err := outbox.New(db, d, f.outboxOptions())
+		if err != nil {
+			return err
+		}
+		return do(ctx, box)
+	})
+}
+
+// onOutboxAndRedis is onOutbox with a connection to Redis.
+func (a *app) onOutboxAndRedis(cmd *cobra.Command, f *databaseFlags, do func(context.Context, *outbox.Outbox, connection) error) error {
+	return a.onOutbox(cmd, f, func(ctx context.Context, box *outbox.Outbox) error {
+		c, err := a.connect(0)
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		return do(ctx, box, c)
+	})
+}
+
+// Errors of outbox commands.
+var (
+	errNoRow = errors.New("no row was set aside")
+	errNoBox = errors.New("the queue knows no such outbox")
+	errInUse = errors.New("that is the outbox of this database")
+)
