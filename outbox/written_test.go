@@ -45,7 +45,9 @@ func TestWritten(t *testing.T) {
 		}
 		s.write("q", "a b", `{"kind":"k"}`)
 		s.write("no queue", "x", `{"kind":"k"}`)
-		if err := s.in(func(tx *sql.Tx) error { return s.box.Enqueue(t.Context(), tx, waybill.Request{Queue: "q", Kind: "k", ID: "plain"}) }); err != nil {
+		if err := s.in(func(tx *sql.Tx) error {
+			return s.box.Enqueue(t.Context(), tx, waybill.Request{Queue: "q", Kind: "k", ID: "plain"})
+		}); err != nil {
 			t.Errorf("the same ID entered by Go: %v", err)
 		}
 		s.relay()

@@ -21,6 +21,8 @@ var programs = map[string]string{"start.md": "start"}
 //	$ waybill enqueue mail welcome hello --id a    a command, by a shell
 //	a                                              what it prints, stdout and stderr together
 //
+// A block that is marked with a language and a name, as "python order.py", is a file of that name there.
+//
 // In what is printed … stands for anything within a line, and alone for any lines; spaces count as one. A command that
 // fails is followed by "$ echo $?".
 func TestGuides(t *testing.T) {
@@ -38,7 +40,9 @@ func TestGuides(t *testing.T) {
 		ran++
 		t.Run("the commands of "+filepath.Base(path)+" print what it shows", func(t *testing.T) {
 			t.Parallel()
-			runPage(t, programs[filepath.Base(path)], steps)
+			dir := t.TempDir()
+			writeFiles(t, dir, string(text))
+			runPage(t, dir, programs[filepath.Base(path)], steps)
 		})
 	}
 	if ran < 5 {
@@ -73,10 +77,19 @@ func stepsOf(t *testing.T, page string) (steps []step) {
 	return steps
 }
 
-// runPage runs commands one after another.
-func runPage(t *testing.T, program string, steps []step) {
+// named is a block with the name of a file.
+var named = regexp.MustCompile("(?ms)^```[a-z]+ ([a-z]+\\.[a-z]+)\n(.*?)^```")
+
+func writeFiles(t *testing.T, dir, page string) {
 	t.Helper()
-	dir := t.TempDir()
+	for _, m := range named.FindAllStringSubmatch(page, -1) {
+		must(t, os.WriteFile(filepath.Join(dir, m[1]), []byte(m[2]), 0o600))
+	}
+}
+
+// runPage runs commands one after another.
+func runPage(t *testing.T, dir, program string, steps []step) {
+	t.Helper()
 	env := append(os.Environ(),
 		"WAYBILL_REDIS="+redistest.Start(t, redistest.TCP()).URL(), "GORACE="+quickExit, "HOME="+dir, "USER=ann")
 	if program != "" {

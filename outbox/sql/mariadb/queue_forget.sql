@@ -1,1 +1,0 @@
-DELETE FROM waybill_outbox_queue WHERE q = ?
