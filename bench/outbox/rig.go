@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -20,8 +19,6 @@ import (
 	"github.com/waybillhq/waybill/outbox"
 )
 
-const accounts = 1000
-
 // rig is a database with the application's table and an outbox, and a Redis.
 type rig struct {
 	dialect dialect.Dialect
@@ -30,16 +27,12 @@ type rig struct {
 	rdb     *redis.Client
 	client  *waybill.Client
 	box     *outbox.Outbox
-	update  string
 	queue   string // of the jobs
 	jobs    atomic.Int64
 }
 
 func newRig(ctx context.Context, d dialect.Dialect) (*rig, error) {
-	r := &rig{dialect: d, queue: "mail", update: "UPDATE account SET total = total + 10 WHERE id = ?"}
-	if d == dialect.PostgreSQL {
-		r.update = "UPDATE account SET total = total + 10 WHERE id = $1"
-	}
+	r := &rig{dialect: d, queue: "mail"}
 	if err := r.open(ctx); err != nil {
 		r.close()
 		return nil, err
@@ -68,19 +61,7 @@ func (r *rig) open(ctx context.Context) (err error) {
 	if r.box, err = outbox.New(r.db.DB, r.dialect, outbox.Options{}); err != nil {
 		return err
 	}
-	var values []string
-	for id := range accounts {
-		values = append(values, fmt.Sprintf("(%d, 0)", id))
-	}
-	for _, statement := range []string{
-		"CREATE TABLE account (id INTEGER PRIMARY KEY, total INTEGER NOT NULL)",
-		"INSERT INTO account VALUES " + strings.Join(values, ", "),
-	} {
-		if _, err := r.db.ExecContext(ctx, statement); err != nil {
-			return err
-		}
-	}
-	return nil
+	return r.db.Accounts(ctx)
 }
 
 func (r *rig) close() {
@@ -107,17 +88,12 @@ func (r *rig) request() waybill.Request {
 
 // order is a transaction of the application: one row changed, one job entered.
 func (r *rig) order(ctx context.Context) error {
-	tx, err := r.db.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	if _, err := tx.ExecContext(ctx, r.update, rand.IntN(accounts)); err != nil {
-		return errors.Join(err, tx.Rollback())
-	}
-	if err := r.box.Enqueue(ctx, tx, r.request()); err != nil {
-		return errors.Join(err, tx.Rollback())
-	}
-	return tx.Commit()
+	return r.db.In(ctx, func(tx *sql.Tx) error {
+		if err := r.db.Deposit(ctx, tx); err != nil {
+			return err
+		}
+		return r.box.Enqueue(ctx, tx, r.request())
+	})
 }
 
 // fill enters rows in bulk.
@@ -128,22 +104,11 @@ func (r *rig) fill(ctx context.Context, n int) error {
 			some[i] = r.request()
 		}
 		n -= len(some)
-		if err := r.in(ctx, func(tx *sql.Tx) error { return r.box.Enqueue(ctx, tx, some...) }); err != nil {
+		if err := r.db.In(ctx, func(tx *sql.Tx) error { return r.box.Enqueue(ctx, tx, some...) }); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func (r *rig) in(ctx context.Context, f func(*sql.Tx) error) error {
-	tx, err := r.db.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	if err := f(tx); err != nil {
-		return errors.Join(err, tx.Rollback())
-	}
-	return tx.Commit()
 }
 
 // during runs what ends with its context, until stop is called.

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -18,27 +17,17 @@ import (
 	"github.com/waybillhq/waybill/receipt"
 )
 
-const rows = 1000
-
 // rig is a database with the rows and the receipts' tables.
 type rig struct {
 	dialect  dialect.Dialect
 	db       *private.Database
 	receipts *receipt.Receipts
-	update   string
 	jobs     atomic.Int64
 }
 
 func newRig(ctx context.Context, d dialect.Dialect) (*rig, error) {
-	r := &rig{dialect: d, update: "UPDATE account SET total = total + 10 WHERE id = ?"}
-	if d == dialect.PostgreSQL {
-		r.update = "UPDATE account SET total = total + 10 WHERE id = $1"
-	}
-	err := r.open(ctx)
-	if err == nil {
-		err = r.fill(ctx)
-	}
-	if err != nil {
+	r := &rig{dialect: d}
+	if err := r.open(ctx); err != nil {
 		r.close()
 		return nil, err
 	}
@@ -49,27 +38,14 @@ func (r *rig) open(ctx context.Context) (err error) {
 	if r.db, err = private.Open(ctx, r.dialect); err != nil {
 		return err
 	}
+	if err = r.db.Accounts(ctx); err != nil {
+		return err
+	}
 	if _, err = receipt.Migrate(ctx, r.db.DB, r.dialect, receipt.Options{}); err != nil {
 		return err
 	}
 	r.receipts, err = receipt.New(r.db.DB, r.dialect, receipt.Options{})
 	return err
-}
-
-func (r *rig) fill(ctx context.Context) error {
-	var values []string
-	for id := range rows {
-		values = append(values, fmt.Sprintf("(%d, 0)", id))
-	}
-	for _, statement := range []string{
-		"CREATE TABLE account (id INTEGER PRIMARY KEY, total INTEGER NOT NULL)",
-		"INSERT INTO account VALUES " + strings.Join(values, ", "),
-	} {
-		if _, err := r.db.ExecContext(ctx, statement); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func (r *rig) close() {
@@ -78,21 +54,8 @@ func (r *rig) close() {
 	}
 }
 
-// effect is the same in both.
-func (r *rig) effect(ctx context.Context, tx *sql.Tx) error {
-	_, err := tx.ExecContext(ctx, r.update, rand.IntN(rows))
-	return err
-}
-
 func (r *rig) plain(ctx context.Context) error {
-	tx, err := r.db.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	if err := r.effect(ctx, tx); err != nil {
-		return errors.Join(err, tx.Rollback())
-	}
-	return tx.Commit()
+	return r.db.In(ctx, func(tx *sql.Tx) error { return r.db.Deposit(ctx, tx) })
 }
 
 // withReceipt is one job, as a worker would have it.
@@ -102,7 +65,7 @@ func (r *rig) withReceipt(ctx context.Context) error {
 		ID: id, Queue: "pay", Kind: "add", Token: id + "/1", Payload: []byte(`{"amount":10}`), ClaimedAt: time.Now(),
 	})
 	k.Scope, k.Born = "pay", time.Now() // as in an attempt that a worker made
-	_, err := r.receipts.Do(ctx, k, r.effect)
+	_, err := r.receipts.Do(ctx, k, r.db.Deposit)
 	return err
 }
 

@@ -5,8 +5,11 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/waybillhq/waybill/internal/database"
@@ -58,6 +61,48 @@ func (p *Database) open(ctx context.Context) (err error) {
 	}
 	p.SetMaxIdleConns(16)
 	return nil
+}
+
+// accounts is how many rows the application has.
+const accounts = 1000
+
+// Accounts makes the application's table.
+func (p *Database) Accounts(ctx context.Context) error {
+	var values []string
+	for id := range accounts {
+		values = append(values, fmt.Sprintf("(%d, 0)", id))
+	}
+	for _, statement := range []string{
+		"CREATE TABLE account (id INTEGER PRIMARY KEY, total INTEGER NOT NULL)",
+		"INSERT INTO account VALUES " + strings.Join(values, ", "),
+	} {
+		if _, err := p.ExecContext(ctx, statement); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Deposit is the application's effect: one row is changed.
+func (p *Database) Deposit(ctx context.Context, tx *sql.Tx) error {
+	update := "UPDATE account SET total = total + 10 WHERE id = ?"
+	if p.Dialect == dialect.PostgreSQL {
+		update = "UPDATE account SET total = total + 10 WHERE id = $1"
+	}
+	_, err := tx.ExecContext(ctx, update, rand.IntN(accounts))
+	return err
+}
+
+// In runs f in a transaction, and commits it.
+func (p *Database) In(ctx context.Context, f func(*sql.Tx) error) error {
+	tx, err := p.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if err := f(tx); err != nil {
+		return errors.Join(err, tx.Rollback())
+	}
+	return tx.Commit()
 }
 
 // Close ends the server and removes the files.
