@@ -58,13 +58,26 @@ func (r *relay) carry(ctx context.Context) (pause time.Duration, bell <-chan str
 
 // waiting are the queues that have rows to be sent.
 func (r *relay) waiting(ctx context.Context) (queues []string, err error) {
+	read := func(scan func(...any) error) error {
+		var q string
+		err := scan(&q)
+		queues = append(queues, q)
+		return err
+	}
 	err = step(ctx, func(ctx context.Context) error {
-		return r.o.each(ctx, r.o.plain(), func(scan func(...any) error) error {
-			var q string
-			err := scan(&q)
-			queues = append(queues, q)
-			return err
-		}, "waiting")
+		if r.o.d.Family() != string(MariaDB) {
+			return r.o.each(ctx, r.o.plain(), read, "waiting")
+		}
+		for last, n := "", -1; len(queues) > n; { // it tells one at a time
+			n = len(queues)
+			if err := r.o.each(ctx, r.o.plain(), read, "waiting", last); err != nil {
+				return err
+			}
+			if len(queues) > n {
+				last = queues[n]
+			}
+		}
+		return nil
 	})
 	return queues, r.o.named(err)
 }
@@ -267,11 +280,12 @@ func (b *batch) end(ctx context.Context, err error) (again bool, _ error) {
 	boundary.At(ctx, "rows committed")
 	b.report()
 	b.pace()
-	if b.err != nil && !errors.Is(b.err, store.ErrStranger) {
+	stranger := errors.Is(b.err, store.ErrStranger)
+	if b.err != nil && !stranger {
 		return false, b.err
 	}
 	l.failing = 0
-	if b.err != nil {
+	if stranger {
 		l.stranger() // the next round enters, and compares
 		return false, nil
 	}

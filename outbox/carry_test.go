@@ -74,7 +74,7 @@ func TestRelay_order(t *testing.T) {
 	sqltest.Each(t, func(t *testing.T, d *sqltest.Database) {
 		t.Parallel()
 		s := newStand(t, d, outbox.Options{})
-		const keys, each = 60, 5
+		const keys, each = 40, 5
 		for k := range each {
 			if err := s.in(func(tx *sql.Tx) error {
 				var all error
@@ -134,7 +134,7 @@ func TestRelay_racing(t *testing.T) {
 	sqltest.Each(t, func(t *testing.T, d *sqltest.Database) {
 		t.Parallel()
 		s := newStand(t, d, outbox.Options{})
-		const n = 3000
+		const n = 600
 		for i := range 3 {
 			all := requests(n)
 			s.enter(all[i*n/3 : (i+1)*n/3]...)

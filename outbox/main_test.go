@@ -3,11 +3,13 @@ package outbox_test
 import (
 	"context"
 	"database/sql"
+	"flag"
 	"fmt"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/go-sql-driver/mysql"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/waybillhq/waybill"
@@ -16,7 +18,17 @@ import (
 	"github.com/waybillhq/waybill/outbox"
 )
 
-func TestMain(m *testing.M) { redistest.Main(sqltest.Ending(m)) }
+func TestMain(m *testing.M) {
+	flag.Parse()
+	// They wait, for idle timeouts and for relays, much more than they work.
+	if err := flag.Set("test.parallel", "4"); err != nil {
+		panic(err)
+	}
+	if err := mysql.SetLogger(&mysql.NopLogger{}); err != nil { // connections are lost on purpose
+		panic(err)
+	}
+	redistest.Main(sqltest.Ending(m))
+}
 
 // stand is an outbox in a database of its own, and a Redis.
 type stand struct {
@@ -135,14 +147,14 @@ func requests(n int) []waybill.Request {
 // until waits for something to become true.
 func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !ok(); {
+	for end := time.Now().Add(40 * time.Second); !ok(); {
 		if time.Now().After(end) {
-			t.Fatalf("not within 20s: %s", what)
+			t.Fatalf("not within 40s: %s", what)
 		}
 		select {
 		case <-t.Context().Done():
 			t.Fatal(what)
-		case <-time.After(2 * time.Millisecond):
+		case <-time.After(10 * time.Millisecond):
 		}
 	}
 }

@@ -1,6 +1,7 @@
--- Rows of a queue that are to be sent; of those of one key the first one only.
-SELECT seq, octet_length(body), okey IS NOT NULL FROM waybill_outbox c
+-- Rows of a queue that are to be sent; of those of one key the first one only. The indexes are named, as for each row with a
+-- key all new rows might be read.
+SELECT seq, octet_length(body), okey IS NOT NULL FROM waybill_outbox c FORCE INDEX (state)
 WHERE q = ? AND state = 0
-  AND (okey IS NULL OR NOT EXISTS (SELECT 1 FROM waybill_outbox e WHERE e.state = 0 AND e.q = c.q AND e.okey = c.okey AND e.seq < c.seq))
+  AND (okey IS NULL OR NOT EXISTS (SELECT 1 FROM waybill_outbox e FORCE INDEX (okey) WHERE e.state = 0 AND e.q = c.q AND e.okey = c.okey AND e.seq < c.seq))
 ORDER BY seq LIMIT ?
 FOR UPDATE SKIP LOCKED
