@@ -219,6 +219,9 @@ func (b *batch) sendSome(ctx context.Context, rows []carried) {
 	if b.err = err; err != nil {
 		return
 	}
+	if b.standing.Number != 0 { // of calls of one batch, the first one shows a fall
+		standing.Before = min(standing.Before, b.standing.Before)
+	}
 	b.standing = standing
 	for i, e := range said {
 		switch {

@@ -25,7 +25,11 @@ func (o *Outbox) Relay(ctx context.Context, c *waybill.Client) error {
 		return invalid("client", "is nil")
 	}
 	r := &relay{o: o, c: c, over: ctx.Done(), lanes: map[string]*lane{}, troubles: map[string]trouble{}}
-	if err := r.begin(ctx); err != nil || ctx.Err() != nil {
+	err := r.begin(ctx)
+	if ctx.Err() != nil {
+		return nil //nolint:nilerr // it was told to stop before it had begun
+	}
+	if err != nil {
 		return err
 	}
 	var all sync.WaitGroup
