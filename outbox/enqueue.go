@@ -159,7 +159,7 @@ func (in *entering) write(ctx context.Context, rows []row, out []waybill.Enqueue
 		}
 		rows = rows[n:]
 	}
-	return nil
+	return in.o.notify(ctx, in.s)
 }
 
 // still asks whether the caller's transaction goes on: on MariaDB a deadlock whose error was ignored has ended it, and what

@@ -50,6 +50,9 @@ type Options struct {
 	// Keep is how long rows stay after their jobs ended, by the database's clock; 0 = 7 days, negative = for ever. A copy of
 	// Redis that is older than this can bring ended jobs back. The relay purges.
 	Keep time.Duration
+	// Notify rings, at each commit, for relays that listen: see Channel. PostgreSQL only. It costs: PostgreSQL takes one
+	// lock of the whole cluster at such a commit.
+	Notify bool
 	// Observe is told of what a relay does, from two goroutines of each relay; nil = nobody. A panic in it is logged, and
 	// nothing else.
 	Observe func(Event)
@@ -100,6 +103,10 @@ func (o Options) check(d Dialect) error {
 		return invalid("tables", "is %q: no schema on SQLite", o.Tables)
 	case o.MaxPayload < 0 || o.MaxPayload > hardPayload:
 		return invalid("max payload", "is %d bytes: from 0, which is the default, to %d", o.MaxPayload, hardPayload)
+	case o.Notify && d != PostgreSQL:
+		return invalid("notify", "is set: %s has nothing of the kind, only PostgreSQL", d)
+	case o.Notify && len(channelOf(o.Tables)) > maxChannel:
+		return invalid("tables", "is %q: with notify at most %d bytes", o.Tables, maxChannel-len(channelOf("")))
 	case o.Poll != 0 && (o.Poll < 5*time.Millisecond || o.Poll > time.Minute):
 		return invalid("poll", "is %s: from 5ms to 1m", o.Poll)
 	case o.Read != 0 && (o.Read < 10*time.Millisecond || o.Read > time.Minute):

@@ -1,7 +1,7 @@
 // Command outbox measures the outbox: how fast a relay is, what it costs the application beside it, and how soon after the
 // commit a job starts.
 //
-//	go run ./bench/outbox [-databases postgresql,mariadb,sqlite] [-rows 100000] [-time 5s] [-rounds 3] [-clients 4] [-only relay,beside,latency]
+//	go run ./bench/outbox [-databases postgresql,mariadb,sqlite] [-rows 100000] [-time 5s] [-rounds 3] [-clients 4] [-notify] [-only relay,beside,latency]
 //
 // Databases commit durably, on private servers (unix sockets) and a SQLite file as internal/database opens it; Redis is a
 // private one with an append-only file. Everything shares one machine. Figures of "beside" are medians of rounds that take
@@ -29,6 +29,7 @@ type settings struct {
 	each      time.Duration
 	rounds    int
 	clients   int
+	notify    bool
 	only      []string
 }
 
@@ -44,6 +45,7 @@ func run() int {
 	flag.DurationVar(&s.each, "time", 5*time.Second, "time of one measurement beside a relay, and of one of latency")
 	flag.IntVar(&s.rounds, "rounds", 3, "measurements of each beside a relay")
 	flag.IntVar(&s.clients, "clients", 4, "of the application")
+	flag.BoolVar(&s.notify, "notify", false, "every commit rings (PostgreSQL only)")
 	flag.Parse()
 	for name := range strings.SplitSeq(*databases, ",") {
 		s.databases = append(s.databases, dialect.Dialect(name))
@@ -67,7 +69,7 @@ func measure(ctx context.Context, s settings, w io.Writer) error {
 }
 
 func measureOne(ctx context.Context, s settings, d dialect.Dialect, w io.Writer) error {
-	r, err := newRig(ctx, d)
+	r, err := newRig(ctx, d, s.notify)
 	if err != nil {
 		return err
 	}

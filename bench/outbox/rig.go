@@ -28,11 +28,12 @@ type rig struct {
 	client  *waybill.Client
 	box     *outbox.Outbox
 	queue   string // of the jobs
+	options outbox.Options
 	jobs    atomic.Int64
 }
 
-func newRig(ctx context.Context, d dialect.Dialect) (*rig, error) {
-	r := &rig{dialect: d, queue: "mail"}
+func newRig(ctx context.Context, d dialect.Dialect, notify bool) (*rig, error) {
+	r := &rig{dialect: d, queue: "mail", options: outbox.Options{Notify: notify}}
 	if err := r.open(ctx); err != nil {
 		r.close()
 		return nil, err
@@ -58,7 +59,7 @@ func (r *rig) open(ctx context.Context) (err error) {
 	if _, err = outbox.Migrate(ctx, r.db.DB, r.dialect, outbox.Options{}); err != nil {
 		return err
 	}
-	if r.box, err = outbox.New(r.db.DB, r.dialect, outbox.Options{}); err != nil {
+	if r.box, err = outbox.New(r.db.DB, r.dialect, r.options); err != nil {
 		return err
 	}
 	return r.db.Accounts(ctx)

@@ -3,6 +3,8 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -10,6 +12,7 @@ import (
 
 	"github.com/waybillhq/waybill"
 	"github.com/waybillhq/waybill/outbox"
+	"github.com/waybillhq/waybill/outbox/pgxoutbox"
 )
 
 const outboxRelayHelp = `Relay carries the rows of the outbox to Redis, and back what became of the jobs, until it gets TERM or INT; then it marks
@@ -22,6 +25,9 @@ outbox replay.
 Logs go to stderr: rows that were set aside (outbox list), a queue that is full, one that lost data, failures, and once in
 --progress what was carried. --log-level debug has each failure.
 
+It looks for new rows every --poll. With --listen it also looks at once when a transaction commits whose producer set
+Options.Notify, on PostgreSQL; the URL must then lead to the server itself, not to a proxy that pools by transactions.
+
 --until-empty ends it when no row is to be sent, and every queue's words on ended jobs are read: for cron. Rows that were set
 aside are not waited for; those of a full queue are.
 
@@ -31,7 +37,7 @@ Exit status: 0 after a signal; with --until-empty 4 where Redis lost data of a q
 type relayFlags struct {
 	poll, read, progress durationFlag
 	keep                 ageFlag
-	untilEmpty           bool
+	listen, untilEmpty   bool
 	logFormat            formatFlag
 	logLevel             levelFlag
 }
@@ -51,6 +57,7 @@ func (a *app) outboxRelayCommand(f *databaseFlags) *cobra.Command {
 	v.Var(&r.read, "read", "how often it reads what became of jobs, from 10ms to 1m")
 	v.Var(&r.keep, "keep", "how long rows stay after their jobs ended (default 7d)")
 	v.Var(&r.progress, "progress", "log what was carried so often, where there was anything; 0 = never")
+	v.BoolVar(&r.listen, "listen", false, "look at once when a commit rings (Options.Notify; PostgreSQL only)")
 	v.BoolVar(&r.untilEmpty, "until-empty", false, "end when no row is to be sent, and all words are read")
 	v.Var(&r.logFormat, "log-format", "how logs are written")
 	v.Var(&r.logLevel, "log-level", "log what is at least so important")
@@ -104,6 +111,11 @@ func (a *app) outboxRelay(cmd *cobra.Command, f *databaseFlags, r *relayFlags) e
 	log.Info("relay started", slog.String(keyOutbox, name), slog.String(keyDialect, string(d)), slog.Duration(keyPoll, o.Poll),
 		slog.Duration(keyRead, o.Read))
 	run := &relayRun{log: log, tally: t, relay: func(ctx context.Context) error { return box.Relay(ctx, c.Client) }}
+	if r.listen {
+		if run.relay, err = a.listening(f, d, box, run); err != nil {
+			return err
+		}
+	}
 	if r.untilEmpty {
 		run.empty = func(ctx context.Context) error { return outboxEmpty(ctx, box, c, log) }
 	}
@@ -111,4 +123,28 @@ func (a *app) outboxRelay(cmd *cobra.Command, f *databaseFlags, r *relayFlags) e
 		log.Info("relay stopped", t.total()...)
 	}
 	return err
+}
+
+// listening is a relay that also listens.
+func (a *app) listening(f *databaseFlags, d outbox.Dialect, box *outbox.Outbox, run *relayRun) (func(context.Context) error, error) {
+	if d != outbox.PostgreSQL {
+		return nil, &usageError{fmt.Sprintf("--listen: %s has nothing to listen to, only PostgreSQL has: leave it out", d)}
+	}
+	url, err := a.databaseURL(f)
+	if err != nil {
+		return nil, err
+	}
+	relay := run.relay
+	return func(ctx context.Context) error {
+		ctx, stop := context.WithCancel(ctx)
+		defer stop()
+		deaf := func(err error) {
+			run.log.Warn("relay hears no commits for now, it polls", slog.String(keyError, err.Error()))
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- pgxoutbox.Listen(ctx, url, box, deaf) }()
+		err := relay(ctx)
+		stop()
+		return errors.Join(err, <-ended)
+	}, nil
 }

@@ -69,7 +69,7 @@ func TestOutbox_PostgreSQL(t *testing.T) {
 		{"outbox status", 0, "nothing was entered into this outbox yet"},
 		{"enter", 0, ""},
 		{"outbox status", 0, "QUEUE NEW OLDEST NEW SENT DEAD ENDED ASIDE UNREAD OLDEST UNREAD READ AGO q 2 0s 0 0 0 0 0 - -"},
-		{"outbox relay --until-empty --read 10ms", 0, `msg="relay stopped" sent=2 ended=0`},
+		{"outbox relay --until-empty --read 10ms --listen", 0, `msg="relay stopped" sent=2 ended=0`},
 		{"outbox status --check", 0, "ok q redis it knows of all that it was sent"},
 		{"job delete q a", 0, ""},
 		{"outbox relay --until-empty --read 10ms", 0, `msg="relay stopped" sent=0 ended=1`},

@@ -8,12 +8,13 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/waybillhq/waybill"
+	"github.com/waybillhq/waybill/internal/redistest"
 	"github.com/waybillhq/waybill/internal/sqltest"
 	"github.com/waybillhq/waybill/outbox"
 	"github.com/waybillhq/waybill/outbox/pgxoutbox"
 )
 
-func TestMain(m *testing.M) { sqltest.Main(m) }
+func TestMain(m *testing.M) { redistest.Main(sqltest.Ending(m)) }
 
 // newBox is an outbox on a pool, with its tables, and the pool. mode is how pgx sends statements.
 func newBox(t *testing.T, mode pgx.QueryExecMode) (*pgxoutbox.Outbox, *pgxpool.Pool) {
