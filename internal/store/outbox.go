@@ -101,6 +101,7 @@ func (o *Outbox) Enter(ctx context.Context) (Standing, error) {
 	if len(reply) != 7 {
 		return Standing{}, fmt.Errorf("enter %q: %d values: %w", o.q.name, len(reply), errReply)
 	}
+	_ = o.q.Register(ctx) // for a list that people read
 	return boxInfo(reply[3:]).standing(moment(reply[0]), number(reply[2])), nil
 }
 
