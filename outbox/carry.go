@@ -68,13 +68,13 @@ func (r *relay) waiting(ctx context.Context) (queues []string, err error) {
 		if r.o.d.Family() != string(MariaDB) {
 			return r.o.each(ctx, r.o.plain(), read, "waiting")
 		}
-		for last, n := "", -1; len(queues) > n; { // it tells one at a time
+		for from, n := "", -1; len(queues) > n; { // it tells one at a time
 			n = len(queues)
-			if err := r.o.each(ctx, r.o.plain(), read, "waiting", last); err != nil {
+			if err := r.o.each(ctx, r.o.plain(), read, "waiting", from); err != nil {
 				return err
 			}
 			if len(queues) > n {
-				last = queues[n]
+				from = queues[n] + "\x00" // the next one that there can be
 			}
 		}
 		return nil
@@ -126,6 +126,9 @@ func (r *relay) serve(ctx context.Context, queue string) (again bool, err error)
 			return err
 		}
 		boundary.At(ctx, "rows locked")
+		if err := b.refresh(ctx, s); err != nil || len(b.rows) == 0 {
+			return err
+		}
 		b.send(ctx)
 		return b.mark(ctx, s)
 	})
@@ -152,6 +155,9 @@ func (b *batch) unlocked(ctx context.Context) (again bool, err error) {
 		return false, o.named(err)
 	}
 	boundary.At(ctx, "rows locked")
+	if err := b.refresh(ctx, o.plain()); err != nil || len(b.rows) == 0 {
+		return false, o.named(err)
+	}
 	b.send(ctx)
 	began := time.Now()
 	err = o.short(ctx, b.mark)
@@ -175,6 +181,37 @@ type batch struct {
 	full     int // rows that found the queue full
 	standing store.Standing
 	err      error // of the call
+}
+
+// refresh reads what other relays have marked, just before rows are sent: what they know and this relay does not would else
+// be hidden by what it sends to a Redis that lost data. Without rows nothing is to be sent: the queue was replayed.
+func (b *batch) refresh(ctx context.Context, s Session) error {
+	name := b.before.name
+	err := b.r.o.readQueues(ctx, s, func(q queueRow) { b.l.set(q) }, "queue", name)
+	if err != nil {
+		return err
+	}
+	var number byte
+	if b.before, number = b.l.known(); number == 0 {
+		b.rows, b.whole, b.keyed = nil, false, false
+	}
+	return b.before.lost()
+}
+
+// errMeanwhile says why rows that were sent are not marked.
+var errMeanwhile = errors.New("it was replayed while rows were sent: they are sent again")
+
+// hold keeps the queue as it is until the rows are marked. Rows that were sent before a replay, by a relay that stood still
+// since, may not be in Redis any more, and no replay would look at them again.
+func (b *batch) hold(ctx context.Context, s Session) error {
+	var now queueRow
+	if err := b.r.o.readQueues(ctx, s, func(q queueRow) { now = q }, "queue_held", b.before.name); err != nil {
+		return err
+	}
+	if now.epoch != b.before.epoch {
+		return errMeanwhile
+	}
+	return now.lost()
 }
 
 // send sends the rows, in order, and notes what became of each.
@@ -252,7 +289,11 @@ func (b *batch) mark(ctx context.Context, s Session) error {
 			return err
 		}
 	}
-	if n := b.standing; len(b.sent) > 0 { // what this relay knows already need not stand there: who sent it may have died
+	if n := b.standing; len(b.sent) > 0 {
+		if err := b.hold(ctx, s); err != nil {
+			return err
+		}
+		// What this relay knows already need not stand there: who sent it may have died.
 		if _, err := o.change(ctx, s, "queue_raise", n.Sent, n.Told, b.before.name, b.before.epoch); err != nil {
 			return err
 		}

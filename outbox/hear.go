@@ -154,6 +154,7 @@ func (p *pass) mark(ctx context.Context, words []store.Word) error {
 		return o.named(err)
 	}
 	p.row.turn++
+	p.row.sent, p.row.told = max(p.row.sent, now.sent), max(p.row.told, now.told)
 	boundary.At(ctx, "words committed")
 	for _, w := range words {
 		if marked[w.ID] {
@@ -207,12 +208,26 @@ func (p *pass) end(ctx context.Context) error {
 	if p.unread > 0 && !p.oldest.IsZero() {
 		oldest = p.oldest.UnixMilli()
 	}
+	if err := p.raise(ctx); err != nil {
+		return err
+	}
 	changed := p.unread != p.row.unread || oldest != p.row.oldestMS || p.strangers != p.row.strangers
 	if !changed && time.Since(time.UnixMilli(p.row.readMS)) < lagEvery {
 		return nil
 	}
 	_, err := o.change(ctx, o.plain(), "queue_lag", p.unread, oldest, p.strangers, p.row.name, p.row.epoch)
 	return o.named(err)
+}
+
+// raise writes what was seen and not written: a mark that was refused, or that a replay began anew, would else stay too low
+// to show a loss until the next row is sent.
+func (p *pass) raise(ctx context.Context) error {
+	now, _ := p.l.known()
+	if now.epoch != p.row.epoch || now.sent <= p.row.sent && now.told <= p.row.told {
+		return nil
+	}
+	_, err := p.r.o.change(ctx, p.r.o.plain(), "queue_raise", now.sent, now.told, p.row.name, p.row.epoch)
+	return p.r.o.named(err)
 }
 
 // markWords writes words to the rows of a queue that no one else has locked, and gives those that it wrote, or found so.

@@ -42,23 +42,26 @@ func (q queueRow) fell(s store.Standing) string {
 // queueRows reads what is kept of all queues.
 func (o *Outbox) queueRows(ctx context.Context) (map[string]queueRow, error) {
 	all := map[string]queueRow{}
-	err := o.each(ctx, o.plain(), func(scan func(...any) error) error {
+	err := o.readQueues(ctx, o.plain(), func(q queueRow) { all[q.name] = q }, "queues")
+	return all, o.named(err)
+}
+
+// readQueues gives what a statement reads of queues.
+func (o *Outbox) readQueues(ctx context.Context, s Session, give func(queueRow), name string, args ...any) error {
+	return o.each(ctx, s, func(scan func(...any) error) error {
 		var q queueRow
 		err := scan(&q.name, &q.epoch, &q.turn, &q.sent, &q.told, &q.unread, &q.oldestMS, &q.readMS, &q.strangers, &q.lostMS, &q.why)
-		all[q.name] = q
+		give(q)
 		return err
-	}, "queues")
-	return all, o.named(err)
+	}, name, args...)
 }
 
 // queueRow reads what is kept of a queue, and makes it where there is nothing.
 func (o *Outbox) queueRow(ctx context.Context, name string) (queueRow, error) {
-	all, err := o.queueRows(ctx)
-	if err != nil {
-		return queueRow{}, err
-	}
-	if q, ok := all[name]; ok {
-		return q, nil
+	q := queueRow{}
+	err := o.readQueues(ctx, o.plain(), func(found queueRow) { q = found }, "queue", name)
+	if err != nil || q.name != "" {
+		return q, o.named(err)
 	}
 	_, err = o.change(ctx, o.plain(), "queue_add", name)
 	return queueRow{name: name}, o.named(err)

@@ -25,11 +25,9 @@ func (o *Outbox) Relay(ctx context.Context, c *waybill.Client) error {
 		return invalid("client", "is nil")
 	}
 	r := &relay{o: o, c: c, over: ctx.Done(), lanes: map[string]*lane{}, troubles: map[string]trouble{}}
-	err := r.begin(ctx)
-	if ctx.Err() != nil {
-		return nil //nolint:nilerr // it was told to stop before it had begun
-	}
-	if err != nil {
+	if err := r.begin(ctx); ctx.Err() != nil { // also where it ended a statement
+		return nil
+	} else if err != nil {
 		return err
 	}
 	var all sync.WaitGroup
@@ -147,6 +145,9 @@ func (r *relay) lane(ctx context.Context, queue string) (*lane, error) {
 	r.mu.Unlock()
 	if l != nil {
 		return l, nil
+	}
+	if queue == "" { // a client takes it for the default queue, whose rows have its name
+		return nil, invalid("queue", "is empty")
 	}
 	box, err := r.c.Queue(queue).Outbox(r.name)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/waybillhq/waybill"
+	"github.com/waybillhq/waybill/internal/boundary"
 	"github.com/waybillhq/waybill/internal/store"
 )
 
@@ -39,8 +40,9 @@ type Replayed struct {
 // before the loss, and not yet read by a relay (Options.Read), returns, and a job that was moved to another queue does not.
 // The queue's settings are lost with its Redis, a capacity too: set them before. Where the queue is full, jobs are spilled.
 //
-// It may be broken off and repeated, and it does no harm to a queue that lost nothing. Errors: ErrInvalid, ErrNoTable,
-// waybill.ErrUnavailable, waybill.ErrUnknown, else the database's; what was replayed before is told.
+// It may be broken off and repeated, and it does no harm to a queue that lost nothing. Errors: ErrInvalid, ErrNoTable, ErrLost
+// (Redis lost data again meanwhile: replay once more), waybill.ErrUnavailable, waybill.ErrUnknown, else the database's; what
+// was replayed before is told.
 func (o *Outbox) Replay(ctx context.Context, c *waybill.Client, ro ReplayOptions) ([]Replayed, error) {
 	if c == nil {
 		return nil, invalid("client", "is nil")
@@ -76,6 +78,17 @@ type replayed struct {
 	box    *store.Outbox
 	number byte
 	paused bool // by Replay
+
+	sent, told int64 // the highest numbers that Redis gave since the replay began
+}
+
+// follow notes what Redis says of the queue. A number that fell since the replay began says that it lost data again.
+func (q *replayed) follow(s store.Standing) error {
+	if why := (queueRow{sent: q.sent, told: q.told}).fell(s); why != "" {
+		return fmt.Errorf("queue %s lost data again while it was replayed, %s: replay it once more: %w", q.Queue, why, ErrLost)
+	}
+	q.sent, q.told = s.Sent, s.Told
+	return nil
 }
 
 // pausedBy says who has paused a queue.
@@ -115,7 +128,7 @@ func (r *replay) open(ctx context.Context) error {
 // pause pauses the queues and enters them.
 func (r *replay) pause(ctx context.Context) error {
 	if r.ro.DryRun {
-		return nil
+		return r.look(ctx)
 	}
 	for _, q := range r.queues {
 		s, err := r.c.Queue(q.Queue).Stats(ctx)
@@ -131,7 +144,19 @@ func (r *replay) pause(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("enter queue %s: %w", q.Queue, err)
 		}
-		q.number = standing.Number
+		q.number, q.sent, q.told = standing.Number, standing.Sent, standing.Told
+	}
+	return nil
+}
+
+// look asks under which numbers the queues know the outbox.
+func (r *replay) look(ctx context.Context) error {
+	for _, q := range r.queues {
+		s, err := q.box.Look(ctx)
+		if err != nil {
+			return fmt.Errorf("look at queue %s: %w", q.Queue, err)
+		}
+		q.number = s.Number
 	}
 	return nil
 }
@@ -148,17 +173,34 @@ func (r *replay) close(ctx context.Context) error {
 				return err
 			}
 		}
-		s, err := q.box.Look(ctx)
-		if err != nil {
+		if err := r.find(ctx, q); err != nil {
 			return err
-		}
-		if _, err := r.o.change(ctx, r.o.plain(), "queue_found", s.Sent, s.Told, name, q.row.epoch); err != nil {
-			return r.o.named(err)
 		}
 		q.Done = true
 		r.tell(q)
 	}
 	return nil
+}
+
+// find notes that a queue is found again, as it stands now.
+func (r *replay) find(ctx context.Context, q *replayed) error {
+	boundary.At(ctx, "replay sent")
+	s, err := q.box.Look(ctx)
+	if err == nil {
+		err = q.follow(s)
+	}
+	if err != nil {
+		return err
+	}
+	n, err := r.o.change(ctx, r.o.plain(), "queue_found", s.Sent, s.Told, q.Queue, q.row.epoch)
+	if err != nil || n > 0 {
+		return r.o.named(err)
+	}
+	now, err := r.o.queueRow(ctx, q.Queue) // another replay has found it; it may be lost again since
+	if err != nil {
+		return err
+	}
+	return now.lost()
 }
 
 func (r *replay) tell(q *replayed) {
@@ -200,64 +242,6 @@ func (r *replay) walk(ctx context.Context, name string, f func(context.Context, 
 			}
 		}
 	}
-}
-
-// bury ends what Redis has and the database knows to have ended.
-func (r *replay) bury(ctx context.Context) error {
-	return r.walk(ctx, "ended", func(ctx context.Context, q *replayed, rows []found) error {
-		waiting, running, err := q.alive(ctx, rows)
-		if err != nil {
-			return err
-		}
-		if !r.ro.DryRun {
-			if waiting, running, err = q.end(ctx, waiting, running); err != nil {
-				return err
-			}
-		}
-		q.Buried += int64(len(waiting))
-		q.Cancelled += int64(len(running))
-		return nil
-	})
-}
-
-// alive gives those of the rows whose jobs wait, or are dead, and those whose jobs run.
-func (q *replayed) alive(ctx context.Context, rows []found) (waiting, running []string, err error) {
-	states, err := q.states(ctx, rows)
-	for i, s := range states {
-		switch s {
-		case store.Ready, store.Scheduled, store.RetryState, store.Parked, store.SpilledState, store.DeadState:
-			waiting = append(waiting, rows[i].id)
-		case store.ActiveState:
-			running = append(running, rows[i].id)
-		}
-	}
-	return waiting, running, err
-}
-
-func (q *replayed) states(ctx context.Context, rows []found) ([]store.State, error) {
-	ids := make([]string, len(rows))
-	for i, w := range rows {
-		ids[i] = w.id
-	}
-	return q.box.Queue().States(ctx, ids)
-}
-
-// end deletes jobs that wait, and cancels those that run, or have begun to meanwhile. It gives what it did.
-func (q *replayed) end(ctx context.Context, waiting, running []string) (deleted, cancelled []string, err error) {
-	said, err := q.box.Queue().Delete(ctx, store.DeleteOptions{}, waiting...)
-	for i, change := range said {
-		switch change {
-		case store.Deleted:
-			deleted = append(deleted, waiting[i])
-		case store.Active:
-			running = append(running, waiting[i])
-		}
-	}
-	if err != nil {
-		return deleted, nil, err
-	}
-	_, err = q.box.Queue().Cancel(ctx, "ended before redis lost its data", running...)
-	return deleted, running, err
 }
 
 // send sends the unfinished jobs that Redis does not have, and puts back the dead.
@@ -318,7 +302,13 @@ func (r *replay) sendSome(ctx context.Context, q *replayed, rows []carried) erro
 		}
 		adds, from = append(adds, add), append(from, c)
 	}
-	said, _, err := q.box.Send(ctx, q.number, adds, true)
+	said, standing, err := q.box.Send(ctx, q.number, adds, true)
+	if errors.Is(err, store.ErrStranger) {
+		return q.follow(store.Standing{}) // it knew the outbox when the replay began
+	}
+	if err == nil && standing.Number != 0 {
+		err = q.follow(standing)
+	}
 	if err != nil {
 		return err
 	}
@@ -354,8 +344,7 @@ func (r *replay) raise(ctx context.Context, q *replayed, rows []found) error {
 	states, err := q.states(ctx, rows)
 	var live []int64
 	for i, s := range states {
-		switch s {
-		case store.Ready, store.Scheduled, store.RetryState, store.Parked, store.SpilledState, store.ActiveState:
+		if lives(s) {
 			live = append(live, rows[i].seq)
 		}
 	}

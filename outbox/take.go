@@ -83,12 +83,21 @@ func (o *Outbox) bodies(ctx context.Context, s Session, seqs []int64) ([]carried
 		err := scan(&c.seq, &c.queue, &c.id, &born, &c.state, &body)
 		c.born = time.UnixMilli(born)
 		if c.draft, c.unusable = record.ParseDraft(body); c.unusable == nil {
-			c.unusable = errors.Join(c.draft.Job.Check(c.id, c.draft.Priority), record.CheckSize(c.draft.Job.Payload, hardPayload))
+			c.unusable = errors.Join(c.draft.Job.Check(c.id, c.draft.Priority), record.CheckSize(c.draft.Job.Payload, hardPayload),
+				checkBorn(c.born))
 		}
 		rows = append(rows, c)
 		return err
 	}, "bodies", listOf(seqs))
 	return rows, err
+}
+
+// checkBorn checks the time that a row was given, by the database or by whoever wrote it: a job can be due then.
+func checkBorn(born time.Time) error {
+	if born.UnixMilli() < 0 || born.Year() > 2500 {
+		return invalid("born", "is %d ms since 1970: from 1970 to 2500", born.UnixMilli())
+	}
+	return nil
 }
 
 // add is a row as the store sends it.

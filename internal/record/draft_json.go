@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // written is a draft as other languages write it: one JSON object, with the fields of a job as the command line reads them.
@@ -27,6 +28,9 @@ type written struct {
 
 // parseWritten reads a draft that is a JSON object. Errors: ErrDamaged.
 func parseWritten(raw []byte) (Draft, error) {
+	if !utf8.Valid(raw) { // what is not would be replaced in a text without a word
+		return Draft{}, fmt.Errorf("%w: it is not UTF-8", ErrDamaged)
+	}
 	var w written
 	in := json.NewDecoder(bytes.NewReader(raw))
 	in.DisallowUnknownFields() // a field that is spelled wrong would be lost without a word
@@ -35,6 +39,11 @@ func parseWritten(raw []byte) (Draft, error) {
 	}
 	if _, err := in.Token(); err != io.EOF { //nolint:errorlint // the decoder gives it as it is
 		return Draft{}, fmt.Errorf("%w: something follows the object", ErrDamaged)
+	}
+	for field, ms := range map[string]int64{"delay_ms": w.DelayMS, "retention_ms": w.RetentionMS} {
+		if most := MaxDelay.Milliseconds(); ms > most || ms < -most { // a time.Duration could not hold it
+			return Draft{}, fmt.Errorf("%w: %s is %d: at most %d", ErrDamaged, field, ms, most)
+		}
 	}
 	d := Draft{Priority: w.Priority, LIFO: w.LIFO, Spill: w.OnFull == "spill", late: true, Job: Job{
 		Kind: w.Kind, Payload: w.Bytes, Named: true, Delay: time.Duration(w.DelayMS) * time.Millisecond,

@@ -1,7 +1,7 @@
--- Rows of a queue that are to be sent; of those of one key the first one only. The indexes are named, as for each row with a
--- key all new rows might be read.
-SELECT seq, octet_length(body), okey IS NOT NULL FROM waybill_outbox c FORCE INDEX (state)
+-- Rows of a queue that are to be sent; of those of one key the first one only. An empty key is none. The indexes are named,
+-- as for each row with a key all new rows might be read.
+SELECT seq, octet_length(body), coalesce(okey, '') <> '' FROM waybill_outbox c FORCE INDEX (state)
 WHERE q = ? AND state = 0
-  AND (okey IS NULL OR NOT EXISTS (SELECT 1 FROM waybill_outbox e FORCE INDEX (okey) WHERE e.state = 0 AND e.q = c.q AND e.okey = c.okey AND e.seq < c.seq))
+  AND (coalesce(okey, '') = '' OR NOT EXISTS (SELECT 1 FROM waybill_outbox e FORCE INDEX (okey) WHERE e.state = 0 AND e.q = c.q AND e.okey = c.okey AND e.seq < c.seq))
 ORDER BY seq LIMIT ?
 FOR UPDATE SKIP LOCKED

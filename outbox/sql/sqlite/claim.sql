@@ -1,5 +1,5 @@
--- Rows of a queue that are to be sent; of those of one key the first one only.
-SELECT seq, length(body), okey IS NOT NULL FROM waybill_outbox c
+-- Rows of a queue that are to be sent; of those of one key the first one only. An empty key is none.
+SELECT seq, length(body), coalesce(okey, '') <> '' FROM waybill_outbox c
 WHERE q = ? AND state = 0
-  AND (okey IS NULL OR NOT EXISTS (SELECT 1 FROM waybill_outbox e WHERE e.state = 0 AND e.q = c.q AND e.okey = c.okey AND e.seq < c.seq))
+  AND (coalesce(okey, '') = '' OR NOT EXISTS (SELECT 1 FROM waybill_outbox e WHERE e.state = 0 AND e.q = c.q AND e.okey = c.okey AND e.seq < c.seq))
 ORDER BY seq LIMIT ?

@@ -1,1 +1,2 @@
-SELECT seq, id FROM waybill_outbox WHERE q = ? AND id IN (SELECT value FROM json_each(?)) ORDER BY seq
+-- The words of rows that were set aside wait with them.
+SELECT seq, id FROM waybill_outbox WHERE q = ? AND id IN (SELECT value FROM json_each(?)) AND state <> 5 ORDER BY seq
