@@ -21,10 +21,12 @@ const sendTime = 2 * time.Second
 // have sent the rows, and their jobs have ended so long ago that the queue does not know them any more.
 const claimTime = ownIdle - time.Second
 
-// Pauses after a queue was found full: doubling.
+// Pauses after a queue was found full: short as long as it takes some rows, else doubling; and the fewest rows that are
+// claimed then, as for most of them there would be no room.
 const (
-	leastFull = 50 * time.Millisecond
+	leastFull = 10 * time.Millisecond
 	mostFull  = time.Second
+	leastRoom = 16
 )
 
 // carry is a round of the sender: one batch for each queue that has rows to be sent.
@@ -51,9 +53,21 @@ func (r *relay) carry(ctx context.Context) (pause time.Duration, bell <-chan str
 			r.refused(q, err) // others are served
 		case again:
 			pause = 0
+		default:
+			pause = min(pause, r.room(q))
 		}
 	}
 	return pause, r.o.kick, nil
+}
+
+// room is how long a queue that was full is let be; the pause of an idle relay where it was not.
+func (r *relay) room(queue string) time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if l := r.lanes[queue]; l != nil && l.full > 0 {
+		return max(time.Millisecond, time.Until(l.notTill))
+	}
+	return r.o.o.Poll
 }
 
 // waiting are the queues that have rows to be sent.
@@ -361,21 +375,21 @@ func (l *lane) pause() {
 	l.notTill = time.Now().Add(l.failing/2 + rand.N(l.failing))
 }
 
-// pace lets a full queue be for a while.
+// pace lets a full queue be for a while, and claims no more of its rows than there may be room for.
 func (b *batch) pace() {
 	l, o := b.l, b.r.o
 	if b.full == 0 {
-		l.full, l.notTill = 0, time.Time{}
+		l.full, l.notTill, l.room = 0, time.Time{}, min(4*l.room, batchRows)
 		return
 	}
-	if l.full == 0 {
-		o.o.Log.Warn("outbox: the queue is full, its rows wait", slog.String(keyQueue, b.before.name), slog.Int(keyRows, b.full))
-		o.tell(Event{Type: EventFull, Queue: b.before.name, Rows: b.full})
+	if time.Since(l.toldFull) > complainTime {
+		l.toldFull = time.Now()
+		o.o.Log.Warn("outbox: the queue is full, its rows wait", slog.String(keyQueue, b.before.name))
+		o.tell(Event{Type: EventFull, Queue: b.before.name})
 	}
-	if len(b.sent) > 0 { // there is room now and then
-		l.full = leastFull
-	} else {
-		l.full = min(max(2*l.full, leastFull), mostFull)
+	l.full, l.room = min(max(2*l.full, leastFull), mostFull), leastRoom
+	if n := len(b.sent); n > 0 {
+		l.full, l.room = leastFull, min(max(4*n, leastRoom), batchRows)
 	}
 	l.notTill = time.Now().Add(l.full)
 }

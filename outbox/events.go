@@ -13,7 +13,7 @@ const (
 	EventSent      EventType = "sent"      // rows were sent, and their queue has them: Rows
 	EventEnded     EventType = "ended"     // rows were told what became of their jobs: Rows
 	EventSetAside  EventType = "set_aside" // a row can't be sent, and waits for a person: ID, Err; or all Rows of a queue that can be none
-	EventFull      EventType = "full"      // the queue is full; its rows wait. Told once, until it took something again
+	EventFull      EventType = "full"      // the queue is full; its rows wait. Told at most once a minute
 	EventLost      EventType = "lost"      // Redis lost data of the queue: nothing is sent there until a replay. Err
 	EventFailed    EventType = "failed"    // a round failed and is tried again: Err. Of the database or of Redis
 	EventRecovered EventType = "recovered" // nothing failed for ten seconds, after something had

@@ -59,9 +59,11 @@ type lane struct {
 	row    queueRow
 	number byte // 0 = not asked for yet
 
-	full    time.Duration // the pause after the queue was found full; 0 = it was not
-	failing time.Duration // the pause after a call failed; 0 = it did not
-	notTill time.Time     // nothing is sent before
+	full     time.Duration // the pause after the queue was found full; 0 = it was not
+	room     int           // rows that are claimed at once, below batchRows after it was full; 0 = batchRows
+	toldFull time.Time
+	failing  time.Duration // the pause after a call failed; 0 = it did not
+	notTill  time.Time     // nothing is sent before
 }
 
 // begin waits for the database and reads the outbox's name.

@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -55,7 +56,7 @@ func fitting(rows []sized) []int64 {
 // claim reads a batch of rows that are to be sent to its queue. In a transaction they are locked until its end, and rows
 // that others have locked are passed over.
 func (b *batch) claim(ctx context.Context, s Session) error {
-	o := b.r.o
+	o, most := b.r.o, cmp.Or(b.l.room, batchRows)
 	var all []sized
 	err := o.each(ctx, s, func(scan func(...any) error) error {
 		var r sized
@@ -63,12 +64,12 @@ func (b *batch) claim(ctx context.Context, s Session) error {
 		err := scan(&r.seq, &r.bytes, &keyed)
 		all, b.keyed = append(all, r), b.keyed || keyed
 		return err
-	}, "claim", b.before.name, batchRows)
+	}, "claim", b.before.name, most)
 	if err != nil || len(all) == 0 {
 		return err
 	}
 	seqs := fitting(all)
-	b.whole = len(seqs) < len(all) || len(all) == batchRows
+	b.whole = len(seqs) < len(all) || len(all) == most
 	b.rows, err = o.bodies(ctx, s, seqs)
 	return err
 }
