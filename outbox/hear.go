@@ -201,8 +201,8 @@ func (p *pass) end(ctx context.Context) error {
 		o.tell(Event{Type: EventEnded, Queue: p.row.name, Rows: p.ended})
 	}
 	if p.strangers > p.row.strangers {
-		o.o.Log.Warn("outbox: the queue tells of jobs that have no row here; if the database they came from is gone, "+
-			"run waybill outbox forget", slog.String(keyQueue, p.row.name), slog.Int64(keyRows, p.strangers))
+		o.o.Log.Warn("outbox: the queue tells of jobs that have no row here; if their rows are gone for good, "+
+			"run waybill outbox forget --strangers", slog.String(keyQueue, p.row.name), slog.Int64(keyRows, p.strangers))
 	}
 	oldest := int64(0)
 	if p.unread > 0 && !p.oldest.IsZero() {

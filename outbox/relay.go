@@ -25,9 +25,11 @@ func (o *Outbox) Relay(ctx context.Context, c *waybill.Client) error {
 		return invalid("client", "is nil")
 	}
 	r := &relay{o: o, c: c, over: ctx.Done(), lanes: map[string]*lane{}, troubles: map[string]trouble{}}
-	if err := r.begin(ctx); ctx.Err() != nil { // also where it ended a statement
+	err := r.begin(ctx)
+	if r.stopped() { // the error may be that of a statement which that ended
 		return nil
-	} else if err != nil {
+	}
+	if err != nil {
 		return err
 	}
 	var all sync.WaitGroup

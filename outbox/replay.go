@@ -1,12 +1,9 @@
 package outbox
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/waybillhq/waybill"
 	"github.com/waybillhq/waybill/internal/boundary"
@@ -84,11 +81,19 @@ type replayed struct {
 
 // follow notes what Redis says of the queue. A number that fell since the replay began says that it lost data again.
 func (q *replayed) follow(s store.Standing) error {
+	if s.Number != q.number {
+		return q.again("it does not know this outbox any more")
+	}
 	if why := (queueRow{sent: q.sent, told: q.told}).fell(s); why != "" {
-		return fmt.Errorf("queue %s lost data again while it was replayed, %s: replay it once more: %w", q.Queue, why, ErrLost)
+		return q.again(why)
 	}
 	q.sent, q.told = s.Sent, s.Told
 	return nil
+}
+
+// again says that Redis lost data in mid-replay.
+func (q *replayed) again(why string) error {
+	return fmt.Errorf("queue %s lost data again while it was replayed, %s: replay it once more: %w", q.Queue, why, ErrLost)
 }
 
 // pausedBy says who has paused a queue.
@@ -242,121 +247,4 @@ func (r *replay) walk(ctx context.Context, name string, f func(context.Context, 
 			}
 		}
 	}
-}
-
-// send sends the unfinished jobs that Redis does not have, and puts back the dead.
-func (r *replay) send(ctx context.Context) error {
-	return r.walk(ctx, "unfinished", func(ctx context.Context, q *replayed, rows []found) error {
-		if r.ro.DryRun {
-			return r.count(ctx, q, rows)
-		}
-		sizes := make([]sized, len(rows))
-		for i, w := range rows {
-			sizes[i] = sized{w.seq, w.bytes}
-		}
-		for len(sizes) > 0 {
-			seqs := fitting(sizes)
-			sizes = sizes[len(seqs):]
-			some, err := r.o.bodies(ctx, r.o.plain(), seqs)
-			if err != nil {
-				return r.o.named(err)
-			}
-			if err := r.sendSome(ctx, q, some); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-// count is what sending rows would do.
-func (r *replay) count(ctx context.Context, q *replayed, rows []found) error {
-	states, err := q.states(ctx, rows)
-	for i, s := range states {
-		switch {
-		case s != store.StateNone:
-			q.Known++
-		case rows[i].state == stateDead:
-			q.Dead++
-		default:
-			q.Sent++
-		}
-	}
-	return err
-}
-
-func (r *replay) sendSome(ctx context.Context, q *replayed, rows []carried) error {
-	var adds []store.Add
-	var from []carried
-	for _, c := range rows {
-		if c.unusable != nil {
-			if err := r.aside(ctx, q, c, c.unusable); err != nil {
-				return err
-			}
-			continue
-		}
-		add := c.add(q.number)
-		if c.state == stateDead {
-			add.Job.At = time.Time{}
-			add.Back = &store.Back{State: store.DeadState, At: time.Now(), EnqueuedAt: c.born}
-		}
-		adds, from = append(adds, add), append(from, c)
-	}
-	said, standing, err := q.box.Send(ctx, q.number, adds, true)
-	if errors.Is(err, store.ErrStranger) {
-		return q.follow(store.Standing{}) // it knew the outbox when the replay began
-	}
-	if err == nil && standing.Number != 0 {
-		err = q.follow(standing)
-	}
-	if err != nil {
-		return err
-	}
-	var risen []found // dead by their rows, and known to Redis
-	for i, e := range said {
-		dead := from[i].state == stateDead
-		switch {
-		case e.Outcome == store.Conflict || errors.Is(e.Err, store.ErrNewer):
-			if err := r.aside(ctx, q, from[i], cmp.Or(e.Err, error(waybill.ErrConflict))); err != nil {
-				return err
-			}
-		case e.Err != nil:
-			return e.Err
-		case e.Outcome == store.Duplicate:
-			q.Known++
-			if dead {
-				risen = append(risen, found{seq: from[i].seq, id: from[i].id})
-			}
-		case dead:
-			q.Dead++
-		default:
-			q.Sent++
-		}
-	}
-	return r.raise(ctx, q, risen)
-}
-
-// raise notes of rows whose jobs are dead by them, and live in an older copy of Redis, that they live.
-func (r *replay) raise(ctx context.Context, q *replayed, rows []found) error {
-	if len(rows) == 0 {
-		return nil
-	}
-	states, err := q.states(ctx, rows)
-	var live []int64
-	for i, s := range states {
-		if lives(s) {
-			live = append(live, rows[i].seq)
-		}
-	}
-	if err == nil && len(live) > 0 {
-		_, err = r.o.change(ctx, r.o.plain(), "live", listOf(live))
-		err = r.o.named(err)
-	}
-	return err
-}
-
-func (r *replay) aside(ctx context.Context, q *replayed, c carried, why error) error {
-	_, err := r.o.change(ctx, r.o.plain(), "aside_sent", cutTo(why.Error(), maxReason), c.seq)
-	q.SetAside++
-	return r.o.named(err)
 }

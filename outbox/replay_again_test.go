@@ -100,3 +100,55 @@ func TestReplay_othersJobs(t *testing.T) {
 		}
 	})
 }
+
+// Redis is wiped between the entering of a queue and the first call that sends.
+func TestReplay_lostAtOnce(t *testing.T) {
+	t.Parallel()
+	s, _ := newStandAlone(t, sqltest.SQLite(t))
+	s.enter(requests(5)...)
+	s.relay()
+	until(t, "all are sent", func() bool { return s.rows().Sent == 5 })
+	wipe := func() {
+		if err := s.rdb.FlushAll(t.Context()).Err(); err != nil {
+			t.Error(err)
+		}
+	}
+	wipe()
+	until(t, "the loss is noticed", func() bool { return !s.rows().LostAt.IsZero() })
+	ctx := boundary.With(t.Context(), func(name string) {
+		if name == "replay read" {
+			wipe()
+		}
+	})
+	if all, err := s.box.Replay(ctx, s.c, outbox.ReplayOptions{}); !errors.Is(err, outbox.ErrLost) || all[0].Done || s.rows().LostAt.IsZero() {
+		t.Errorf("%+v, %v", all, err)
+	}
+}
+
+// Nothing is lost, and a relay reads the last word on a job just after the replay has read its row.
+func TestReplay_overtakenByWord(t *testing.T) {
+	t.Parallel()
+	sqltest.Each(t, func(t *testing.T, d *sqltest.Database) {
+		t.Parallel()
+		s := newStand(t, d, outbox.Options{})
+		s.enter(requests(2)...)
+		stop := s.relay()
+		until(t, "both are sent", func() bool { return s.rows().Sent == 2 })
+		stop()
+		if err := s.c.Queue("q").Delete(t.Context(), "job-0", waybill.DeleteOptions{Forget: true}); err != nil {
+			t.Fatal(err)
+		}
+		ctx := boundary.With(t.Context(), func(name string) {
+			if name == "replay read" {
+				s.relay()
+				until(t, "its row has ended", func() bool { r := s.rows(); return r.Ended == 1 && r.Unread == 0 })
+			}
+		})
+		if _, err := s.box.Replay(ctx, s.c, outbox.ReplayOptions{Queues: []string{"q"}}); err != nil {
+			t.Fatal(err)
+		}
+		if st := s.stats(); st.Ready != 1 || s.state("job-0") == waybill.StateReady {
+			t.Errorf("ready %d, job-0 is %q: a deleted job returned", st.Ready, s.state("job-0"))
+		}
+	})
+}

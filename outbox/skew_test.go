@@ -1,6 +1,7 @@
 package outbox_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/waybillhq/waybill/internal/sqltest"
@@ -93,6 +94,19 @@ func TestRelay_markOfLost(t *testing.T) {
 		free()
 		if r := s.rows(); r.Sent != 1 || r.New != 1 {
 			t.Errorf("it is marked: %+v", r)
+		}
+	})
+}
+
+func TestRelay_endedAtOnce(t *testing.T) {
+	t.Parallel()
+	sqltest.Each(t, func(t *testing.T, d *sqltest.Database) {
+		t.Parallel()
+		s := newStand(t, d, outbox.Options{})
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := s.box.Relay(ctx, s.c); err != nil {
+			t.Errorf("a relay that is told to stop before it has begun: %v", err)
 		}
 	})
 }

@@ -21,8 +21,7 @@ type QueueStats struct {
 	Dead     int64 // rows of dead jobs
 	Ended    int64 // rows of jobs that were acked, cancelled or deleted
 	SetAside int64 // rows that can't be sent
-	// Words of jobs that have no row here. They stay; where the database they came from is gone, `waybill outbox forget` takes
-	// them away.
+	// Words of jobs that have no row here. They stay until DropStrangers.
 	Strangers int64
 	LostAt    time.Time // when it was noticed that Redis lost data; zero = it was not
 	LostWhy   string

@@ -67,3 +67,42 @@ func TestRelay_wordIsMemory(t *testing.T) {
 		until(t, "its row has ended", func() bool { r := s.rows(); return r.Ended == 1 && r.Unread == 0 })
 	})
 }
+
+func TestOutbox_DropStrangers(t *testing.T) {
+	t.Parallel()
+	sqltest.Each(t, func(t *testing.T, d *sqltest.Database) {
+		t.Parallel()
+		s := newStand(t, d, outbox.Options{})
+		const n = 1300 // more than a page
+		s.enter(requests(n)...)
+		stop := s.relay()
+		until(t, "all are sent", func() bool { return s.rows().Sent == n })
+		stop()
+		for i := range n {
+			if err := s.c.Queue("q").Cancel(t.Context(), fmt.Sprint("job-", i), ""); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.exec("DELETE FROM waybill_outbox WHERE id <> 'job-7'")
+		for _, want := range []int64{n - 1, 0} {
+			if got, err := s.box.DropStrangers(t.Context(), s.c, "q"); got != want || err != nil {
+				t.Errorf("%d words were taken away, not %d: %v", got, want, err)
+			}
+		}
+		s.relay()
+		until(t, "the word of a job that has a row is read", func() bool { r := s.rows(); return r.Ended == 1 && r.Unread == 0 })
+		if got := s.rows().Strangers; got != 0 {
+			t.Errorf("%d strangers", got)
+		}
+		if _, err := s.box.DropStrangers(t.Context(), s.c, "nowhere"); !errors.Is(err, outbox.ErrInvalid) {
+			t.Errorf("of a queue that has nothing: %v", err)
+		}
+		if _, err := s.box.DropStrangers(t.Context(), nil, "q"); !errors.Is(err, outbox.ErrInvalid) {
+			t.Errorf("without a client: %v", err)
+		}
+		s.exec("UPDATE waybill_outbox_queue SET sent = 5000")
+		if _, err := s.box.DropStrangers(t.Context(), s.c, "q"); !errors.Is(err, outbox.ErrLost) {
+			t.Errorf("where Redis lost data: %v", err)
+		}
+	})
+}

@@ -20,8 +20,8 @@ outbox status says how it stands. What it may say, and what to do:
   rows wait           no relay runs, or Redis is away, or the queue is full: start a relay and read its log; queue stats
   no relay has read   the same. What ended since then returns where Redis loses data now
   rows set aside      outbox list says why; when that is mended outbox retry
-  strangers           the queue tells of jobs that have no row here: of a database that is gone (outbox forget), or that
-                      was restored to an earlier time. They are counted, do no harm and stay
+  strangers           the queue tells of jobs that have no row here: rows were deleted, or the database was restored to an
+                      earlier time. They stay until outbox forget --strangers
 
 ` + databaseHelp
 

@@ -17,12 +17,13 @@ import (
 type outboxForget struct {
 	queue, name string // name "" = list them
 	yes, force  bool
+	strangers   bool // instead of an outbox
 }
 
 func (a *app) outboxForgetCommand(f *databaseFlags) *cobra.Command {
 	g := &outboxForget{}
 	cmd := &cobra.Command{
-		Use: "forget --queue QUEUE [NAME]", Short: "Take away what a queue keeps for an outbox whose database is gone", Args: between(0, 1),
+		Use: "forget --queue QUEUE [NAME | --strangers]", Short: "Take away what a queue keeps for an outbox whose database is gone", Args: between(0, 1),
 		Long: `Forget takes away the number that a queue has given to an outbox, and what it keeps for it to read: what became of its jobs.
 The jobs stay. A queue has room for 62 outboxes, and what nobody reads grows with every job that ends: so forget an outbox
 whose database is gone. Without NAME it lists those that the queue knows.
@@ -30,14 +31,28 @@ whose database is gone. Without NAME it lists those that the queue knows.
 Never forget one that lives: its relay would find that Redis lost data. The outbox of the database that is named
 (--database, WAYBILL_DATABASE) is refused without --force; of others nothing is known here. A database need not be named.
 
+With --strangers it takes away the words that the outbox of the database can't use, as their jobs have no row there: rows were
+deleted by hand, or the database was restored to an earlier time. Where a copy of the database runs beside it under the same
+name, they may be the copy's: give that one a name of its own first.
+
 Exit status: 4 where it is the outbox of the database, 9 where the queue does not know it.`,
-		Example: "  waybill outbox forget --queue mail\n  waybill outbox forget --queue mail 6NBHKFQ4LKD2XKRSLJZ5WCWWSU",
+		Example: "  waybill outbox forget --queue mail\n  waybill outbox forget --queue mail 6NBHKFQ4LKD2XKRSLJZ5WCWWSU\n" +
+			"  waybill outbox forget --queue mail --strangers",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if g.queue == "" {
 				return usage(cmd, "which queue? Give --queue")
 			}
 			if err := checkQueues([]string{g.queue}); err != nil {
 				return err
+			}
+			if g.strangers && (len(args) > 0 || g.force) {
+				return usage(cmd, "--strangers takes neither NAME nor --force")
+			}
+			if g.strangers {
+				if err := a.checkAsk(cmd, g.yes); err != nil {
+					return err
+				}
+				return a.forgetStrangers(cmd, f, g)
 			}
 			if len(args) == 1 {
 				if g.name = args[0]; g.name == "" {
@@ -54,6 +69,7 @@ Exit status: 4 where it is the outbox of the database, 9 where the queue does no
 	v.StringVar(&g.queue, "queue", "", "the `QUEUE` that is to forget")
 	v.BoolVar(&g.yes, "yes", false, "do not ask")
 	v.BoolVar(&g.force, "force", false, "also the outbox of the database that is named")
+	v.BoolVar(&g.strangers, "strangers", false, "instead of an outbox, the words on jobs that have no row in the database")
 	if err := cmd.RegisterFlagCompletionFunc("queue", a.completeQueues); err != nil {
 		panic(err) // the flag is there
 	}

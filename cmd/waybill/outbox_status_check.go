@@ -85,7 +85,7 @@ func (s outboxState) checkQueue(q outbox.QueueStats) []outboxFinding {
 		add("reading", warnIf(s.unheard(q)), s.reading(q), "start a relay, or read its log")
 	}
 	add("strangers", warnIf(q.Strangers > 0), fmt.Sprintf("%s of jobs that have no row here", grouped(q.Strangers, "word")),
-		"if the database they came from is gone, run waybill outbox forget")
+		"if their rows are gone for good, run waybill outbox forget --strangers --queue "+q.Queue)
 	add("set aside", warnIf(q.SetAside > 0), grouped(q.SetAside, "row")+" set aside", "waybill outbox list says why")
 	return found
 }
