@@ -40,8 +40,8 @@ func (c *Client) send(ctx context.Context, requests []Request) []Enqueued {
 	return Through(c.enqueue, middleware...)(ctx, requests)
 }
 
-// Through is last with middleware around it, the first outermost. What it gives back is one answer a job, whatever the
-// middleware says.
+// Through is last with middleware around it, the first outermost; without any it is last. What it gives back is one answer a
+// job, whatever the middleware says. It is for what enqueues by other ways than a Client, as package outbox does.
 func Through(last Enqueuer, m ...EnqueueMiddleware) Enqueuer {
 	if len(m) == 0 {
 		return last

@@ -5,8 +5,9 @@ import (
 	"github.com/waybillhq/waybill/internal/store"
 )
 
-// Draft is the request as an outbox keeps it until it is sent, checked and with its ID. It is for package outbox, and its
-// type is this module's own. maxPayload in bytes; 0 = 256 KiB. Errors: ErrInvalid; the draft has queue and ID also then.
+// Draft is the request as an outbox keeps it until it is sent, checked and with its ID. It is for package outbox, its type is
+// this module's own, and nothing is promised of it to others. maxPayload in bytes; 0 = 256 KiB. Errors: ErrInvalid; the
+// draft has queue and ID also then.
 func (r Request) Draft(maxPayload int) (record.Draft, error) {
 	if maxPayload == 0 {
 		maxPayload = record.MaxPayload
@@ -21,8 +22,8 @@ func (r Request) Draft(maxPayload int) (record.Draft, error) {
 	return d, r.check(maxPayload)
 }
 
-// Outbox is the queue as the relay of the outbox of that name sees it. It is for package outbox, and its type is this
-// module's own. Errors: ErrInvalid.
+// Outbox is the queue as the relay of the outbox of that name sees it. Nothing is sent. It is for package outbox, its type is
+// this module's own, and nothing is promised of it to others. Errors: ErrInvalid. Safe for concurrent use.
 func (q *Queue) Outbox(name string) (*store.Outbox, error) {
 	if q.err != nil {
 		return nil, q.err

@@ -57,7 +57,8 @@ func (e *Enqueued) answer(a store.Enqueued, waited bool) {
 	}
 }
 
-// BulkErrorOf is the error of an EnqueueMany with these answers: nil where every job was taken, else a *BulkError.
+// BulkErrorOf is the error of an EnqueueMany with these answers: nil where every job was taken, also where there are none,
+// else a *BulkError.
 func BulkErrorOf(out []Enqueued) error {
 	b := &BulkError{Total: len(out)}
 	for _, e := range out {

@@ -106,7 +106,7 @@ func (r *Request) SetHeader(name, value string) {
 }
 
 // Named is the request with its queue and ID fixed, as sending it would fix them: so the ID of a job is known before it is
-// sent, and sending it twice is one job.
+// sent, and sending it twice is one job. A request that has an ID keeps it; "" as a queue is "default". Nothing is checked.
 func (r Request) Named() Request {
 	r.name()
 	return r

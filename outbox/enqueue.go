@@ -19,34 +19,47 @@ import (
 // already is the same job: nothing is added, and where kind or payload differ it is ErrConflict. A delay counts from now, by
 // the database's clock. A job whose queue is full waits for room, or is spilled where OnFull says so.
 //
-// All requests are checked first: ErrInvalid writes nothing. After an error of the database the whole transaction is rolled
-// back, whatever the caller does. Errors: ErrInvalid, ErrConflict (the others are entered), ErrRetry, ErrNoTable, else the
-// database's. Safe for concurrent use in different transactions.
+// tx is one of the Outbox's own database: a transaction of another one that has such tables would enter the jobs there. All
+// requests are checked first: ErrInvalid writes nothing. After an error of the database, or where ctx ends, the whole
+// transaction is rolled back, whatever the caller does. Errors: ErrInvalid, ErrConflict (the others are entered; where
+// several are refused, a *waybill.BulkError), ErrRetry, ErrNoTable, the context's, else the database's. Safe for concurrent
+// use in different transactions.
 func (o *Outbox) Enqueue(ctx context.Context, tx *sql.Tx, r ...waybill.Request) error {
-	return Only(o.EnterIn(ctx, session{tx, tx}, Entry{All: true}, r))
+	_, err := o.enterIn(ctx, tx, Entry{All: true}, r)
+	return err
 }
 
 // EnqueueInOrder is Enqueue for jobs that enter their queue in the order of their rows: of the rows of one queue and key, one
 // is sent when all before it that are committed were. That is all: a row whose transaction commits late comes late, and once
 // in the queue jobs run by its rules, several at a time and with retries. A row that was set aside is not waited for.
-// A key has 1 to 128 bytes of UTF-8. One row of a key is sent at a time, so each takes a round of the relay.
+// A key has 1 to 128 bytes of UTF-8, without a zero byte. One row of a key is sent at a time, so each takes a round of the
+// relay. Errors: as Enqueue.
 func (o *Outbox) EnqueueInOrder(ctx context.Context, tx *sql.Tx, key string, r ...waybill.Request) error {
 	if key == "" {
 		return invalid("key", "is empty: 1 to %d bytes", maxKey)
 	}
-	return Only(o.EnterIn(ctx, session{tx, tx}, Entry{All: true, Key: key}, r))
+	_, err := o.enterIn(ctx, tx, Entry{All: true, Key: key}, r)
+	return err
 }
 
 // EnqueueMany is Enqueue with an answer for each request, in order, as Client.EnqueueMany gives: accepted, duplicate, or why
-// not. The error is nil where all were taken, else a *waybill.BulkError; those that were taken are entered.
+// not. The error is nil where all were taken, else a *waybill.BulkError, and those that were taken are entered; or that of
+// the database or the context, and none is. Errors: as Enqueue.
 func (o *Outbox) EnqueueMany(ctx context.Context, tx *sql.Tx, r []waybill.Request) ([]waybill.Enqueued, error) {
-	return o.EnterIn(ctx, session{tx, tx}, Entry{}, r)
+	return o.enterIn(ctx, tx, Entry{}, r)
 }
 
-// Entry says how requests are entered.
+func (o *Outbox) enterIn(ctx context.Context, tx *sql.Tx, e Entry, r []waybill.Request) ([]waybill.Enqueued, error) {
+	if tx == nil {
+		return nil, invalid("tx", "is nil")
+	}
+	return o.EnterIn(ctx, session{tx, tx}, e, r)
+}
+
+// Entry says how EnterIn enters requests. The zero value is EnqueueMany.
 type Entry struct {
-	Key string // orders them; "" = none
-	All bool   // all or nothing, where one is invalid
+	Key string // as EnqueueInOrder; "" = none
+	All bool   // as Enqueue: where one is invalid none is entered, and the error stands for the answers
 }
 
 // maxKey bounds a key, in bytes.
@@ -65,9 +78,9 @@ func checkKey(key string) error {
 	return nil
 }
 
-// Only is the error of EnterIn for those who want no answers: that of the one request that was not taken, that of the first
-// one for which none was entered, or all of them.
-func Only(out []waybill.Enqueued, err error) error {
+// only is the error for those who want no answers: that of the one request that was not taken, that of the first one for
+// which none was entered, or all of them.
+func only(out []waybill.Enqueued, err error) error {
 	if len(out) == 1 && out[0].Err != nil {
 		return out[0].Err
 	}
@@ -79,7 +92,8 @@ func Only(out []waybill.Enqueued, err error) error {
 	return err
 }
 
-// EnterIn is EnqueueMany in a transaction of another driver.
+// EnterIn is EnqueueMany in a transaction of another driver than database/sql's, and what packages as pgxoutbox are made of.
+// Errors: as Enqueue.
 func (o *Outbox) EnterIn(ctx context.Context, s Session, e Entry, requests []waybill.Request) ([]waybill.Enqueued, error) {
 	if err := checkKey(e.Key); err != nil {
 		return nil, err
@@ -96,10 +110,24 @@ func (o *Outbox) EnterIn(ctx context.Context, s Session, e Entry, requests []way
 	}
 	in := &entering{o: o, s: s, e: e, fresh: fresh}
 	out := waybill.Through(in.enter, o.wraps()...)(ctx, named)
+	err := waybill.BulkErrorOf(out)
 	if in.err != nil {
-		return out, in.err
+		in.undone(out)
+		err = in.err
 	}
-	return out, waybill.BulkErrorOf(out)
+	if e.All {
+		err = only(out, err)
+	}
+	return out, err
+}
+
+// undone answers for jobs that are rolled back now, whatever middleware says of them.
+func (in *entering) undone(out []waybill.Enqueued) {
+	for i := range out {
+		if e := &out[i]; e.Err == nil {
+			e.Outcome, e.Err = waybill.OutcomeUnavailable, in.err
+		}
+	}
 }
 
 // entering is one call of EnterIn.
@@ -133,15 +161,29 @@ func (in *entering) enter(ctx context.Context, requests []waybill.Request) []way
 		}
 		return out
 	}
-	err := in.write(ctx, rows, out)
-	if err == nil {
-		return out
+	if in.err == nil { // else the transaction is over, whatever middleware tries again
+		if err := in.write(ctx, rows, out); err != nil {
+			in.err = in.failed(ctx, in.s.RollBack(ctx, err))
+		}
 	}
-	in.err = in.o.named(in.s.RollBack(ctx, err))
-	for _, r := range rows {
-		out[r.at].Outcome, out[r.at].Err = waybill.OutcomeUnavailable, in.err
+	if in.err != nil {
+		for _, r := range rows {
+			out[r.at].Outcome, out[r.at].Err = waybill.OutcomeUnavailable, in.err
+		}
 	}
 	return out
+}
+
+// failed names an error of the database. What a context has ended is not to be run again.
+func (in *entering) failed(ctx context.Context, err error) error {
+	cause := context.Cause(ctx)
+	switch {
+	case cause == nil:
+		return in.o.named(err)
+	case errors.Is(err, cause):
+		return err
+	}
+	return fmt.Errorf("%w: %w", cause, err)
 }
 
 // errBeside says why a request was not entered that is right itself.
@@ -149,6 +191,9 @@ var errBeside = fmt.Errorf("%w: another request of the same call", ErrInvalid)
 
 // write enters rows, and answers each.
 func (in *entering) write(ctx context.Context, rows []row, out []waybill.Enqueued) error {
+	if len(rows) == 0 {
+		return nil
+	}
 	if err := in.still(ctx); err != nil {
 		return err
 	}

@@ -18,14 +18,16 @@ var (
 	// ErrConflict: the ID has a row already, for other work (another kind or payload).
 	ErrConflict = waybill.ErrConflict
 	// ErrRetry: the database gave the transaction up (serialization failure, deadlock, a lock not to be had, a lost
-	// connection): roll back all of it, and run it again.
+	// connection, a time limit of the server's): roll back all of it, and run it again. Of a method
+	// that takes no transaction: ask again. Not where the caller's context has ended.
 	ErrRetry = errors.New("roll back and run the transaction again")
-	// ErrNotInTransaction: the transaction that the caller gave is over, as MariaDB ends one after a deadlock; nothing was
-	// written. It is an ErrRetry.
+	// ErrNotInTransaction: a deadlock, whose error the caller did not heed, has ended the transaction, on MariaDB; nothing was
+	// written. It is an ErrRetry. A transaction that the caller ended is the driver's error, as sql.ErrTxDone.
 	ErrNotInTransaction = fmt.Errorf("the transaction is over already: %w", ErrRetry)
 	// ErrNoTable: the tables are not there. Run outbox.Migrate, or `waybill migrate`.
 	ErrNoTable = errors.New("no outbox tables: run outbox.Migrate, or waybill migrate")
-	// ErrLost: Redis lost data of a queue, and nothing was replayed yet.
+	// ErrLost: Redis lost data of a queue, and nothing was replayed yet. It is told by Event.Err and Stats.Lost; Relay goes on
+	// with the other queues.
 	ErrLost = errors.New("redis lost data: run waybill outbox replay")
 )
 

@@ -21,10 +21,10 @@ const (
 	EventLag       EventType = "lag"       // every ten seconds, for each queue: Lag
 )
 
-// Event is something that a relay did or met, for metrics.
+// Event is something that a relay did or met, for metrics. Beside Type and Queue only the fields are set that its type names.
 type Event struct {
 	Type  EventType
-	Queue string
+	Queue string // "" = of no queue: of the database, or of all of them
 	ID    string // of a job
 	Rows  int
 	Lag   Lag

@@ -47,8 +47,8 @@ type Options struct {
 	// Read is how often a relay reads what became of jobs; 0 = 1 s, from 10 ms to 1 min. What was deleted or done within
 	// this time before Redis lost its data may return.
 	Read time.Duration
-	// Keep is how long rows stay after their jobs ended, by the database's clock; 0 = 7 days, negative = for ever. A copy of
-	// Redis that is older than this can bring ended jobs back. The relay purges.
+	// Keep is how long rows stay after their jobs ended, by the database's clock; 0 = 7 days, least is 1 s, negative = for
+	// ever. A copy of Redis that is older than this can bring ended jobs back. The relay purges.
 	Keep time.Duration
 	// Notify rings, at each commit, for relays that listen: see Channel. PostgreSQL only. It costs: PostgreSQL takes one
 	// lock of the whole cluster at such a commit.
@@ -60,7 +60,7 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// Outbox is the outbox in one database. Safe for concurrent use.
+// Outbox is the outbox in one database, or one of several there (Options.Tables). It is made by New. Safe for concurrent use.
 type Outbox struct {
 	db   *sql.DB
 	d    Dialect
@@ -77,7 +77,8 @@ var files embed.FS
 
 const defaultTables = "waybill_"
 
-// New makes an Outbox on db. Nothing is sent. Errors: ErrInvalid.
+// New makes an Outbox on db, which stays the caller's to close. Nothing is sent. A relay takes at most two connections of db.
+// Errors: ErrInvalid.
 func New(db *sql.DB, d Dialect, o Options) (*Outbox, error) {
 	if db == nil {
 		return nil, invalid("db", "is nil")
@@ -111,12 +112,15 @@ func (o Options) check(d Dialect) error {
 		return invalid("poll", "is %s: from 5ms to 1m", o.Poll)
 	case o.Read != 0 && (o.Read < 10*time.Millisecond || o.Read > time.Minute):
 		return invalid("read", "is %s: from 10ms to 1m", o.Read)
+	case o.Keep > 0 && o.Keep < leastAge:
+		return invalid("keep", "is %s: at least %s, or negative, which is for ever", o.Keep, leastAge)
 	}
 	return nil
 }
 
 // Use wraps every enqueue of this outbox from now on, the first outermost: what sets headers (trace context, tenant) for a
-// client does it here too. It runs when the row is written, not when it is relayed.
+// client does it here too. It runs when the row is written, not when it is relayed. After an error of the database what it
+// answers does not count. A panic in it is the caller's, whose transaction is left as it is. Safe for concurrent use.
 func (o *Outbox) Use(m ...waybill.EnqueueMiddleware) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -129,7 +133,8 @@ func (o *Outbox) wraps() []waybill.EnqueueMiddleware {
 	return slices.Clip(o.middleware)
 }
 
-// Kick makes a relay of this Outbox, in this process, look for new rows now: call it after the commit. It never waits.
+// Kick makes a relay of this Outbox, in this process, look for new rows now: call it after the commit. It never waits, and
+// where no relay runs here it does nothing. Safe for concurrent use.
 func (o *Outbox) Kick() {
 	select {
 	case o.kick <- struct{}{}:

@@ -7,10 +7,14 @@ import (
 	"time"
 )
 
+// leastAge is the least age at which rows are purged.
+const leastAge = time.Second
+
 // Purge deletes rows whose jobs were acked, cancelled or deleted longer than age ago, by the database's clock; 0 is
-// Options.Keep, and least is a second. Rows of dead jobs stay until those are acked or deleted. It deletes 1,000 rows at a
-// time, pauses twice as long as that took, and may be broken off and repeated; told, if not nil, hears of each step.
-// Errors: ErrInvalid, ErrNoTable, else the database's, with what was deleted before.
+// Options.Keep, and least is 1 s. Rows of dead jobs stay until those are acked or deleted. It deletes 1,000 rows at a
+// time, pauses twice as long as that took, and may be broken off and repeated; told, if not nil, hears after each
+// step how many were deleted so far. Errors: ErrInvalid, ErrNoTable, ErrRetry, the context's, else the database's, with what
+// was deleted before.
 func (o *Outbox) Purge(ctx context.Context, age time.Duration, told func(deleted int64)) (int64, error) {
 	before, err := o.before(ctx, age)
 	if err != nil {
@@ -47,10 +51,12 @@ func (o *Outbox) CountPurge(ctx context.Context, age time.Duration) (int64, erro
 // before is the time until which is purged, ms since 1970.
 func (o *Outbox) before(ctx context.Context, age time.Duration) (int64, error) {
 	if age == 0 {
-		age = o.o.Keep
+		if age = o.o.Keep; age < 0 {
+			return 0, invalid("age", "is 0, and rows are kept for ever: give one, of at least %s", leastAge)
+		}
 	}
-	if age < time.Second {
-		return 0, invalid("age", "is %s: at least 1s", age)
+	if age < leastAge {
+		return 0, invalid("age", "is %s: at least %s", age, leastAge)
 	}
 	now, err := o.now(ctx)
 	return now - age.Milliseconds(), err

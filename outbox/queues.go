@@ -67,20 +67,22 @@ func (o *Outbox) queueRow(ctx context.Context, name string) (queueRow, error) {
 	return queueRow{name: name}, o.named(err)
 }
 
-// Name gives the outbox's random name, which it has from its first relay on: by it Redis knows whose jobs are whose.
-// Errors: ErrNoTable, else the database's.
+// Name gives the outbox's random name: by it Redis knows whose jobs are whose. It has one from its first relay, or its first
+// Name, on. Errors: ErrNoTable, else the database's.
 func (o *Outbox) Name(ctx context.Context) (string, error) {
-	var name string
-	read := func() error {
-		return o.each(ctx, o.plain(), func(scan func(...any) error) error { return scan(&name) }, "name")
-	}
-	if err := read(); err != nil || name != "" {
-		return name, o.named(err)
+	if name, err := o.nameThere(ctx); err != nil || name != "" {
+		return name, err
 	}
 	if _, err := o.change(ctx, o.plain(), "name_put", rand.Text()); err != nil {
 		return "", o.named(err)
 	}
-	return name, o.named(read())
+	return o.nameThere(ctx)
+}
+
+// nameThere is Name for those who only look: "" where there is none yet.
+func (o *Outbox) nameThere(ctx context.Context) (name string, err error) {
+	err = o.each(ctx, o.plain(), func(scan func(...any) error) error { return scan(&name) }, "name")
+	return name, o.named(err)
 }
 
 // Time limits of the relay's own transactions.

@@ -8,12 +8,12 @@ import (
 
 // Stats is how an outbox stands.
 type Stats struct {
-	Name   string    // by which Redis knows it
-	At     time.Time // by the database's clock
-	Queues []QueueStats
+	Name   string       // by which Redis knows it; "" = no relay has run so far
+	At     time.Time    // by the database's clock
+	Queues []QueueStats // by their names
 }
 
-// QueueStats is how the rows of one queue stand.
+// QueueStats is how the rows of one queue stand. A queue whose rows are all purged is there with zeros.
 type QueueStats struct {
 	Lag
 
@@ -22,24 +22,26 @@ type QueueStats struct {
 	Ended    int64 // rows of jobs that were acked, cancelled or deleted
 	SetAside int64 // rows that can't be sent
 	// Words of jobs that have no row here. They stay until DropStrangers.
-	Strangers int64
-	LostAt    time.Time // when it was noticed that Redis lost data; zero = it was not
-	LostWhy   string
+	Strangers  int64
+	LostAt     time.Time // when a relay noticed that Redis lost data, by the database's clock; zero = none has
+	LostReason string    // how it showed; "" = it did not
 }
 
-// Lost gives an ErrLost where Redis lost data of a queue and nothing was replayed yet.
+// Lost gives an ErrLost, of the first such queue, where a relay noticed that Redis lost data and nothing was replayed yet;
+// else nil. Look asks Redis itself.
 func (s Stats) Lost() error {
 	for _, q := range s.Queues {
 		if !q.LostAt.IsZero() {
-			return queueRow{name: q.Queue, lostMS: q.LostAt.UnixMilli(), why: q.LostWhy}.lost()
+			return queueRow{name: q.Queue, lostMS: q.LostAt.UnixMilli(), why: q.LostReason}.lost()
 		}
 	}
 	return nil
 }
 
-// Stats counts all rows: where there are millions that takes seconds. Lag is quick. Errors: ErrNoTable, else the database's.
+// Stats counts all rows: where there are millions that takes seconds. Lag is quick. It writes nothing, so a user who may only
+// read will do. Errors: ErrNoTable, ErrRetry, else the database's.
 func (o *Outbox) Stats(ctx context.Context) (Stats, error) {
-	name, err := o.Name(ctx)
+	name, err := o.nameThere(ctx)
 	if err != nil {
 		return Stats{}, err
 	}
@@ -74,7 +76,7 @@ func (o *Outbox) Stats(ctx context.Context) (Stats, error) {
 	return Stats{Name: name, At: time.UnixMilli(now), Queues: sorted(all)}, o.named(err)
 }
 
-// Lag tells of each queue how far the relays are behind. Errors: ErrNoTable, else the database's.
+// Lag tells of each queue how far the relays are behind. Errors: ErrNoTable, ErrRetry, else the database's.
 func (o *Outbox) Lag(ctx context.Context) ([]Lag, error) {
 	all, err := o.queueStats(ctx)
 	if err != nil {
@@ -102,7 +104,7 @@ func (o *Outbox) queueStats(ctx context.Context) (map[string]*QueueStats, error)
 	for name, row := range rows {
 		q := at(all, name)
 		q.Unread, q.OldestUnread, q.ReadAt = row.unread, moment(row.oldestMS), moment(row.readMS)
-		q.Strangers, q.LostAt, q.LostWhy = row.strangers, moment(row.lostMS), row.why
+		q.Strangers, q.LostAt, q.LostReason = row.strangers, moment(row.lostMS), row.why
 	}
 	return all, err
 }
@@ -154,15 +156,18 @@ func (r *relay) tellLag(ctx context.Context) error {
 
 // Aside is a row that can't be sent.
 type Aside struct {
-	Seq       int64 // its number in the outbox
-	Queue, ID string
-	EnteredAt time.Time
-	Reason    string
+	Seq       int64     // its number in the outbox; they grow, with gaps
+	Queue, ID string    // of the job
+	EnteredAt time.Time // by the database's clock
+	Reason    string    // at most 1,000 bytes
 }
 
-// SetAside gives rows that were set aside, by their numbers, those after a number, at most so many. Errors: ErrNoTable, else
-// the database's.
+// SetAside gives rows that were set aside, in the order of their numbers: those after a number, 0 for all, and at most so
+// many, at least 1. Errors: ErrInvalid, ErrNoTable, ErrRetry, else the database's.
 func (o *Outbox) SetAside(ctx context.Context, after int64, most int) ([]Aside, error) {
+	if most < 1 {
+		return nil, invalid("most", "is %d: at least 1", most)
+	}
 	var all []Aside
 	err := o.each(ctx, o.plain(), func(scan func(...any) error) error {
 		var a Aside
@@ -175,8 +180,9 @@ func (o *Outbox) SetAside(ctx context.Context, after int64, most int) ([]Aside, 
 	return all, o.named(err)
 }
 
-// Retry makes rows that were set aside be sent again, of one queue and ID or, with "", of all, and gives their number.
-// Errors: ErrNoTable, else the database's.
+// Retry makes rows that were set aside be sent again, of one queue and ID or, with "", of all, and gives their number. Where
+// the reason still stands, they are set aside again.
+// Errors: ErrNoTable, ErrRetry, else the database's.
 func (o *Outbox) Retry(ctx context.Context, queue, id string) (int64, error) {
 	args := []any{queue, id}
 	if o.d.Family() == string(MariaDB) {

@@ -106,7 +106,7 @@ func replayQuestion(all []outbox.Replayed) string {
 		sum.Buried += q.Buried + q.Cancelled
 		sum.Sent += q.Sent + q.Dead
 	}
-	return fmt.Sprintf("Replay %s: send %s, end %s that are over?", count(len(all), "queue"), grouped(sum.Sent, "job"), grouped(sum.Buried, "job"))
+	return fmt.Sprintf("Replay %s: send %s, delete or cancel %s that had ended?", count(len(all), "queue"), grouped(sum.Sent, "job"), grouped(sum.Buried, "job"))
 }
 
 // replay replays, with a line that tells how far it is.
@@ -116,7 +116,7 @@ func (a *app) replay(ctx context.Context, box *outbox.Outbox, c connection, o ou
 	o.DryRun = dry
 	o.Told = func(q outbox.Replayed) {
 		line.show(func() string {
-			return fmt.Sprintf("queue %s: %s ended, %s sent, %s there", q.Queue, thousands(q.Buried+q.Cancelled), thousands(q.Sent+q.Dead), thousands(q.Known))
+			return fmt.Sprintf("queue %s: %s buried, %s sent, %s there", q.Queue, thousands(q.Buried+q.Cancelled), thousands(q.Sent+q.Dead), thousands(q.Known))
 		})
 	}
 	return box.Replay(ctx, c.Client, o)
@@ -155,7 +155,7 @@ func (a *app) printReplayed(all []outbox.Replayed, dry bool, err error) error {
 }
 
 func replayText(q outbox.Replayed, dry bool) string {
-	text := fmt.Sprintf("over and deleted %s, over and cancelled %s, sent %s, put back to the dead %s, there already %s",
+	text := fmt.Sprintf("jobs that had ended: deleted %s, cancelled %s; unfinished: sent %s, put back to the dead %s, there already %s",
 		thousands(q.Buried), thousands(q.Cancelled), thousands(q.Sent), thousands(q.Dead), thousands(q.Known))
 	switch {
 	case dry:

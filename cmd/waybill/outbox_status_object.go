@@ -11,7 +11,7 @@ func (s outboxState) lost(q outbox.QueueStats) (bool, string) {
 	if why := s.seen[q.Queue].Lost; why != "" {
 		return true, why
 	}
-	return !q.LostAt.IsZero(), q.LostWhy
+	return !q.LostAt.IsZero(), q.LostReason
 }
 
 func (s outboxState) anyLost() bool {
@@ -57,7 +57,7 @@ func (s outboxState) sinceMS(t time.Time) *int64 {
 
 // outboxObject is the object of one queue.
 type outboxObject struct {
-	Outbox         string   `json:"outbox"`
+	Outbox         *string  `json:"outbox"` // null: no relay has run so far
 	Queue          string   `json:"queue"`
 	At             string   `json:"at"`
 	New            int64    `json:"new"`
@@ -81,7 +81,7 @@ func (s outboxState) object(q outbox.QueueStats) outboxObject {
 	unread, oldest := s.unread(q)
 	lost, why := s.lost(q)
 	o := outboxObject{
-		Outbox: s.Name, Queue: q.Queue, At: s.At.UTC().Format(stampFormat), New: q.New, OldestNewMS: s.sinceMS(q.Oldest),
+		Outbox: orNil(s.Name), Queue: q.Queue, At: s.At.UTC().Format(stampFormat), New: q.New, OldestNewMS: s.sinceMS(q.Oldest),
 		Sent: q.Sent, Dead: q.Dead, Ended: q.Ended, SetAside: q.SetAside, Unread: unread, OldestUnreadMS: s.sinceMS(oldest),
 		ReadAt: stampOf(q.ReadAt), Strangers: q.Strangers, LostAt: stampOf(q.LostAt), LostReason: orNil(why),
 		Warnings: []string{},

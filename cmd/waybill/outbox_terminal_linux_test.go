@@ -37,8 +37,8 @@ func TestOutbox_terminal(t *testing.T) {
 			t.Errorf("status %d after a no", got)
 		}
 		until(t, "it says what it would do", func() bool {
-			return strings.Contains(term.text(), "queue q: would do: over and deleted 0, over and cancelled 0, sent 2,") &&
-				strings.Contains(term.text(), "Replay 1 queue: send 2 jobs, end 0 jobs that are over? [y/N] n\r\nwaybill: nothing was changed\r\n")
+			return strings.Contains(term.text(), "queue q: would do: jobs that had ended: deleted 0, cancelled 0; unfinished: sent 2,") &&
+				strings.Contains(term.text(), "Replay 1 queue: send 2 jobs, delete or cancel 0 jobs that had ended? [y/N] n\r\nwaybill: nothing was changed\r\n")
 		})
 		if n, err := s.Client().DBSize(t.Context()).Result(); err != nil || n != 0 {
 			t.Errorf("%d keys after a no, %v", n, err)

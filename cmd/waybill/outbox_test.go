@@ -74,7 +74,7 @@ func TestOutbox_PostgreSQL(t *testing.T) {
 		{"job delete q a", 0, ""},
 		{"outbox relay --until-empty --read 10ms", 0, `msg="relay stopped" sent=0 ended=1`},
 		{"outbox purge --older-than 1d --yes", 0, "0 rows purged"},
-		{"outbox replay --dry-run --queue q", 0, "queue q: would do: over and deleted 0, over and cancelled 0, sent 0, put back to the dead 0, there already 1"},
+		{"outbox replay --dry-run --queue q", 0, "queue q: would do: jobs that had ended: deleted 0, cancelled 0; unfinished: sent 0, put back to the dead 0, there already 1"},
 	}
 	for _, c := range runs {
 		if c.args == "enter" {

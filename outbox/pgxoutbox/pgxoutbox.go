@@ -1,4 +1,6 @@
-// Package pgxoutbox is package outbox for transactions of pgx.
+// Package pgxoutbox is package outbox for transactions of pgx. Options, answers and errors are those of package outbox, and a
+// transaction that is over is pgx.ErrTxClosed. In a nested transaction, which is a savepoint, an error undoes what came since
+// its begin: the caller rolls back the rest, or the order stands without its job.
 package pgxoutbox
 
 import (
@@ -25,10 +27,10 @@ type Outbox struct {
 	db *sql.DB
 }
 
-// New makes an Outbox on pool. Nothing is sent. Errors: ErrInvalid.
+// New makes an Outbox on pool, which stays the caller's to close. Nothing is sent. Errors: outbox.ErrInvalid.
 func New(pool *pgxpool.Pool, o outbox.Options) (*Outbox, error) {
 	if pool == nil {
-		return nil, fmt.Errorf("%w: pool is nil", outbox.ErrInvalid)
+		return nil, fmt.Errorf("%w: pool: is nil", outbox.ErrInvalid)
 	}
 	db := stdlib.OpenDBFromPool(pool)
 	inner, err := outbox.New(db, outbox.PostgreSQL, o)
@@ -39,30 +41,39 @@ func New(pool *pgxpool.Pool, o outbox.Options) (*Outbox, error) {
 	return &Outbox{Outbox: inner, db: db}, nil
 }
 
-// Close ends what New started beside the pool. The pool stays open.
+// Close ends what New started beside the pool. The pool stays open. Relays are to have ended before.
 func (o *Outbox) Close() error { return o.db.Close() }
 
-// Migrate is outbox.Migrate on the pool.
+// Migrate is outbox.Migrate on the pool. Of the options only Tables counts, and is to be that of New.
 func (o *Outbox) Migrate(ctx context.Context, opts outbox.Options) ([]outbox.Migration, error) {
 	return outbox.Migrate(ctx, o.db, outbox.PostgreSQL, opts)
 }
 
-// Enqueue is outbox.Outbox.Enqueue in a pgx.Tx.
+// Enqueue is outbox.Outbox.Enqueue in a pgx.Tx of the pool's database.
 func (o *Outbox) Enqueue(ctx context.Context, tx pgx.Tx, r ...waybill.Request) error {
-	return outbox.Only(o.EnterIn(ctx, session{tx}, outbox.Entry{All: true}, r))
+	_, err := o.enterIn(ctx, tx, outbox.Entry{All: true}, r)
+	return err
 }
 
-// EnqueueInOrder is outbox.Outbox.EnqueueInOrder in a pgx.Tx.
+// EnqueueInOrder is outbox.Outbox.EnqueueInOrder in a pgx.Tx of the pool's database.
 func (o *Outbox) EnqueueInOrder(ctx context.Context, tx pgx.Tx, key string, r ...waybill.Request) error {
 	if key == "" {
-		return fmt.Errorf("%w: key is empty", outbox.ErrInvalid)
+		return fmt.Errorf("%w: key: is empty", outbox.ErrInvalid)
 	}
-	return outbox.Only(o.EnterIn(ctx, session{tx}, outbox.Entry{All: true, Key: key}, r))
+	_, err := o.enterIn(ctx, tx, outbox.Entry{All: true, Key: key}, r)
+	return err
 }
 
-// EnqueueMany is outbox.Outbox.EnqueueMany in a pgx.Tx.
+// EnqueueMany is outbox.Outbox.EnqueueMany in a pgx.Tx of the pool's database.
 func (o *Outbox) EnqueueMany(ctx context.Context, tx pgx.Tx, r []waybill.Request) ([]waybill.Enqueued, error) {
-	return o.EnterIn(ctx, session{tx}, outbox.Entry{}, r)
+	return o.enterIn(ctx, tx, outbox.Entry{}, r)
+}
+
+func (o *Outbox) enterIn(ctx context.Context, tx pgx.Tx, e outbox.Entry, r []waybill.Request) ([]waybill.Enqueued, error) {
+	if tx == nil {
+		return nil, fmt.Errorf("%w: tx: is nil", outbox.ErrInvalid)
+	}
+	return o.EnterIn(ctx, session{tx}, e, r)
 }
 
 // session is an outbox.Session of pgx.

@@ -1,6 +1,7 @@
 package pgxoutbox_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 
@@ -49,6 +50,7 @@ func TestOutbox(t *testing.T) {
 	t.Parallel()
 	for name, mode := range map[string]pgx.QueryExecMode{
 		"prepared": pgx.QueryExecModeCacheStatement, "exec": pgx.QueryExecModeExec, "simple protocol": pgx.QueryExecModeSimpleProtocol,
+		"described": pgx.QueryExecModeCacheDescribe, "described anew": pgx.QueryExecModeDescribeExec,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -107,6 +109,71 @@ func TestNew(t *testing.T) {
 	if _, err := pgxoutbox.New(pool, outbox.Options{Tables: "a b"}); !errors.Is(err, outbox.ErrInvalid) {
 		t.Errorf("a bad table name: %v", err)
 	}
+}
+
+func TestOutbox_transaction(t *testing.T) {
+	t.Parallel()
+	box, pool := newBox(t, pgx.QueryExecModeCacheStatement)
+	begin := func(tx func(context.Context) (pgx.Tx, error)) pgx.Tx {
+		t.Helper()
+		begun, err := tx(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = begun.Rollback(context.WithoutCancel(t.Context())) })
+		return begun
+	}
+	t.Run("no transaction is ErrInvalid", func(t *testing.T) {
+		_, many := box.EnqueueMany(t.Context(), nil, []waybill.Request{request("a")})
+		for _, err := range []error{many, box.Enqueue(t.Context(), nil, request("a")), box.EnqueueInOrder(t.Context(), nil, "k", request("a"))} {
+			if !errors.Is(err, outbox.ErrInvalid) {
+				t.Error(err)
+			}
+		}
+	})
+	t.Run("after an error a nested one is undone as far as its begin", func(t *testing.T) {
+		outer := begin(pool.Begin)
+		inner := begin(outer.Begin)
+		if err := box.Enqueue(t.Context(), inner, request("a")); !errors.Is(err, outbox.ErrNoTable) {
+			t.Error(err)
+		}
+		if err := inner.Commit(t.Context()); !errors.Is(err, pgx.ErrTxClosed) {
+			t.Errorf("committing the nested one says %v", err)
+		}
+		if err := outer.Commit(t.Context()); err != nil {
+			t.Errorf("the outer one: %v", err)
+		}
+	})
+	if _, err := box.Migrate(t.Context(), outbox.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Run("one that was committed is not to be run again", func(t *testing.T) {
+		tx := begin(pool.Begin)
+		if err := tx.Commit(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := box.Enqueue(t.Context(), tx, request("a")); !errors.Is(err, pgx.ErrTxClosed) || errors.Is(err, outbox.ErrRetry) {
+			t.Error(err)
+		}
+	})
+	t.Run("where the context ends in the midst nothing is entered", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		tx := begin(pool.Begin)
+		if err := box.Enqueue(ctx, tx, request("a")); err != nil {
+			t.Fatal(err)
+		}
+		cancel()
+		if err := box.Enqueue(ctx, tx, request("b")); !errors.Is(err, context.Canceled) || errors.Is(err, outbox.ErrRetry) {
+			t.Error(err)
+		}
+		if err := tx.Commit(t.Context()); err == nil {
+			t.Error("it can be committed")
+		}
+		if all, err := box.Lag(t.Context()); err != nil || len(all) != 0 {
+			t.Errorf("%+v, %v", all, err)
+		}
+	})
 }
 
 func TestOutbox_rivals(t *testing.T) {
