@@ -242,7 +242,7 @@ func (in *entering) writeSome(ctx context.Context, rows []row, out []waybill.Enq
 			there[name] = r.fp
 		case !known: // it was purged after the insert met it
 			return fmt.Errorf("job %s was purged meanwhile: %w", r.d.ID, dialect.ErrAgain)
-		case fp == r.fp || fp == "": // some other language's, which has not reckoned one
+		case fp == r.fp:
 			e.Outcome = waybill.OutcomeDuplicate
 		default:
 			e.Outcome = waybill.OutcomeConflict

@@ -11,7 +11,7 @@ import (
 	"github.com/waybillhq/waybill/internal/store"
 )
 
-// lagEvery is how often the lag is told and written, also where nothing changes.
+// lagEvery is how often the lag is told.
 const lagEvery = 10 * time.Second
 
 // purgeEvery is how often a relay looks for rows that are kept no longer.
@@ -41,7 +41,21 @@ func (r *relay) hear(ctx context.Context) (pause time.Duration, bell <-chan stru
 		}
 	}
 	r.recovered()
-	return r.o.o.Read, nil, errors.Join(step(ctx, r.tellLag), step(ctx, r.purge))
+	return r.o.o.Read, nil, errors.Join(step(ctx, r.noteRead), step(ctx, r.tellLag), step(ctx, r.purge))
+}
+
+// readEvery is how often it is written that queues were read of which nothing else is to be written.
+const readEvery = 2 * time.Second
+
+func (r *relay) noteRead(ctx context.Context) error {
+	queues := r.read
+	r.read = nil
+	if len(queues) == 0 || time.Since(r.noted) < readEvery {
+		return nil
+	}
+	r.noted = time.Now()
+	_, err := r.o.change(ctx, r.o.plain(), "queue_read", listOf(queues))
+	return r.o.named(err)
 }
 
 // hearQueue reads all that a queue has to tell, marks the rows, and takes away what is marked.
@@ -211,8 +225,8 @@ func (p *pass) end(ctx context.Context) error {
 	if err := p.raise(ctx); err != nil {
 		return err
 	}
-	changed := p.unread != p.row.unread || oldest != p.row.oldestMS || p.strangers != p.row.strangers
-	if !changed && time.Since(time.UnixMilli(p.row.readMS)) < lagEvery {
+	if p.row.readMS != 0 && p.unread == p.row.unread && oldest == p.row.oldestMS && p.strangers == p.row.strangers {
+		p.r.read = append(p.r.read, p.row.name)
 		return nil
 	}
 	_, err := o.change(ctx, o.plain(), "queue_lag", p.unread, oldest, p.strangers, p.row.name, p.row.epoch)

@@ -46,7 +46,8 @@ type relay struct {
 	name string // of the outbox
 	over <-chan struct{}
 
-	lagged, purged time.Time // when that was last done
+	lagged, purged, noted time.Time // when that was last done
+	read                  []string  // queues that were read in this round
 
 	mu       sync.Mutex
 	lanes    map[string]*lane
@@ -174,6 +175,12 @@ func (l *lane) known() (row queueRow, number byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.row, l.number
+}
+
+// isLost says whether it is known that the queue's Redis lost data.
+func (l *lane) isLost() bool {
+	row, _ := l.known()
+	return row.lostMS != 0
 }
 
 // set takes over what the database has.

@@ -154,7 +154,29 @@ func (in *entering) there(ctx context.Context, rows []row, entered map[rowName]b
 			return nil, fmt.Errorf("read rows that were there: %w", err)
 		}
 	}
+	for name, fp := range there {
+		if fp == "" { // some other language's, which has not reckoned one
+			fp, err := in.reckoned(ctx, name)
+			if err != nil {
+				return nil, err
+			}
+			there[name] = fp
+		}
+	}
 	return there, nil
+}
+
+// reckoned is the fingerprint of a row that has none; "" where its body can't be read.
+func (in *entering) reckoned(ctx context.Context, name rowName) (fp string, err error) {
+	err = in.o.each(ctx, in.s, func(scan func(...any) error) error {
+		var body []byte
+		err := scan(&body)
+		if d, unreadable := record.ParseDraft(body); unreadable == nil {
+			fp = d.Fingerprint()
+		}
+		return err
+	}, "body", name.queue, name.id)
+	return fp, err
 }
 
 // byQueue gives the IDs of the rows that are not known to be entered.

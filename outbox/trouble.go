@@ -43,6 +43,9 @@ func (r *relay) recovered() {
 	r.mu.Lock()
 	var over []string
 	for queue, t := range r.troubles {
+		if l := r.lanes[queue]; l != nil && l.isLost() {
+			continue // nothing is sent there, so nothing can fail
+		}
 		if time.Since(t.last) > calmTime {
 			over = append(over, queue)
 			delete(r.troubles, queue)

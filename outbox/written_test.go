@@ -3,6 +3,7 @@ package outbox_test
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -45,10 +46,15 @@ func TestWritten(t *testing.T) {
 		}
 		s.write("q", "a b", `{"kind":"k"}`)
 		s.write("no queue", "x", `{"kind":"k"}`)
-		if err := s.in(func(tx *sql.Tx) error {
-			return s.box.Enqueue(t.Context(), tx, waybill.Request{Queue: "q", Kind: "k", ID: "plain"})
-		}); err != nil {
-			t.Errorf("the same ID entered by Go: %v", err)
+		again := func(payload string) error {
+			r := waybill.Request{Queue: "q", Kind: "k", ID: "plain", Payload: []byte(payload)}
+			return s.in(func(tx *sql.Tx) error { return s.box.Enqueue(t.Context(), tx, r) })
+		}
+		if err := again(`{"n": 1.50}`); err != nil {
+			t.Errorf("the same work entered by Go: %v", err)
+		}
+		if err := again(`{"n": 2}`); !errors.Is(err, outbox.ErrConflict) {
+			t.Errorf("other work of the same ID entered by Go: %v", err)
 		}
 		s.relay()
 		until(t, "what can be sent is sent", func() bool { return s.rows().Sent == 5 })

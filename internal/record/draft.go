@@ -44,13 +44,17 @@ func (d Draft) Later() bool { return d.Job.Delay > 0 || !d.Job.At.IsZero() }
 func (d Draft) Fingerprint() string { return string(appendFingerprint(nil, d.Job.Kind, d.Job.Payload)) }
 
 // ParseDraft reads what Pack made, or a JSON object as other languages write it; queue and ID stay empty. The payload may
-// share memory with raw. Errors: ErrNewer, ErrDamaged.
+// share memory with raw. Errors: ErrNewer, ErrDamaged, ErrInvalid (JSON that
+// can't be a job).
 func ParseDraft(raw []byte) (Draft, error) {
 	if len(raw) == 0 {
 		return Draft{}, fmt.Errorf("%w: empty", ErrDamaged)
 	}
-	if raw[0] == '{' {
-		return parseWritten(raw)
+	if text := bytes.TrimSpace(raw); len(text) > 0 && text[0] == '{' {
+		return parseWritten(text)
+	}
+	if raw[0] < '0' || raw[0] > '9' {
+		return Draft{}, bad("body", "is neither a JSON object nor what Waybill wrote")
 	}
 	if raw[0] != Format {
 		return Draft{}, fmt.Errorf("%w: %q, known is %q", ErrNewer, raw[0], Format)

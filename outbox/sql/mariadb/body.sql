@@ -1,0 +1,1 @@
+SELECT body FROM waybill_outbox WHERE q = ? AND id = ? LOCK IN SHARE MODE

@@ -1,0 +1,1 @@
+SELECT body FROM waybill_outbox WHERE q = $1 AND id = $2
