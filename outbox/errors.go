@@ -29,6 +29,8 @@ var (
 	// ErrLost: Redis lost data of a queue, and nothing was replayed yet. It is told by Event.Err and Stats.Lost; Relay goes on
 	// with the other queues.
 	ErrLost = errors.New("redis lost data: run waybill outbox replay")
+	// ErrNotFound: none such was entered, or it was purged or discarded.
+	ErrNotFound = errors.New("the outbox has no such row")
 )
 
 func invalid(field, format string, args ...any) error {

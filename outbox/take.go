@@ -83,10 +83,8 @@ func (o *Outbox) bodies(ctx context.Context, s Session, seqs []int64) ([]carried
 		var body []byte
 		err := scan(&c.seq, &c.queue, &c.id, &born, &c.state, &body)
 		c.born = time.UnixMilli(born)
-		if c.draft, c.unusable = record.ParseDraft(body); c.unusable == nil {
-			c.unusable = errors.Join(c.draft.Job.Check(c.id, c.draft.Priority), record.CheckSize(c.draft.Job.Payload, hardPayload),
-				checkBorn(c.born))
-		}
+		c.draft, c.unusable = usable(c.id, body)
+		c.unusable = errors.Join(c.unusable, checkBorn(c.born))
 		rows = append(rows, c)
 		return err
 	}, "bodies", listOf(seqs))
@@ -99,6 +97,15 @@ func checkBorn(born time.Time) error {
 		return invalid("born", "is %d ms since 1970: from 1970 to 2500", born.UnixMilli())
 	}
 	return nil
+}
+
+// usable reads a body, and says why it can be no job. The draft is what could be read.
+func usable(id string, body []byte) (record.Draft, error) {
+	d, err := record.ParseDraft(body)
+	if err != nil {
+		return d, err
+	}
+	return d, errors.Join(d.Job.Check(id, d.Priority), record.CheckSize(d.Job.Payload, hardPayload))
 }
 
 // add is a row as the store sends it.

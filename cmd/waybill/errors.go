@@ -56,6 +56,7 @@ type meaning struct {
 var meanings = []meaning{
 	{errWaitOver, exitWaitOver, "timeout", waitOverHint},
 	{errDrainOver, exitWaitOver, "timeout", fixed("it goes on; the same command waits again")},
+	{errLeft, exitWaitOver, "timeout", fixed("the same command goes on")},
 	{waybill.ErrUnknown, exitUnknown, "unknown", unknownHint},
 	{waybill.ErrUnavailable, exitUnavailable, "unavailable", unavailableHint},
 	{waybill.ErrInvalid, exitInvalid, "invalid", nil},
@@ -72,6 +73,7 @@ var meanings = []meaning{
 	{outbox.ErrNoTable, exitOther, "no_tables", nil},
 	{outbox.ErrLost, exitState, "lost", nil},
 	{outbox.ErrRetry, exitUnavailable, "unavailable", fixed("give the same command again")},
+	{outbox.ErrNotFound, exitNotFound, "not_found", fixed("it was never committed, or is purged or discarded")},
 	{errNoRow, exitNotFound, "not_found", fixed("outbox list shows those that were set aside")},
 	{errNoBox, exitNotFound, "not_found", fixed("outbox forget without a name lists those that it knows")},
 	{errInUse, exitState, "state", fixed("--force takes it all the same; then redis counts as having lost its data")},

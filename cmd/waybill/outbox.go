@@ -19,7 +19,7 @@ outbox status says how it stands. What it may say, and what to do:
   redis lost data     nothing is sent to that queue any more: outbox replay
   rows wait           no relay runs, or Redis is away, or the queue is full: start a relay and read its log; queue stats
   no relay has read   the same. What ended since then returns where Redis loses data now
-  rows set aside      outbox list says why; when that is mended outbox retry
+  rows set aside      outbox list says why, outbox get shows one whole; when that is mended outbox retry, else outbox discard
   strangers           the queue tells of jobs that have no row here: rows were deleted, or the database was restored to an
                       earlier time. They stay until outbox forget --strangers
 
@@ -28,8 +28,8 @@ outbox status says how it stands. What it may say, and what to do:
 func (a *app) outboxCommand() *cobra.Command {
 	f := &databaseFlags{}
 	cmd := parent("outbox", "Relay the outbox of a database, look at it, and replay what Redis lost",
-		a.outboxRelayCommand(f), a.outboxStatusCommand(f), a.outboxListCommand(f), a.outboxRetryCommand(f),
-		a.outboxPurgeCommand(f), a.outboxReplayCommand(f), a.outboxForgetCommand(f))
+		a.outboxRelayCommand(f), a.outboxStatusCommand(f), a.outboxListCommand(f), a.outboxGetCommand(f),
+		a.outboxRetryCommand(f), a.outboxDiscardCommand(f), a.outboxPurgeCommand(f), a.outboxReplayCommand(f), a.outboxForgetCommand(f))
 	cmd.Long = outboxHelp
 	f.defineTables(cmd)
 	return cmd

@@ -38,7 +38,8 @@ Without a terminal give --yes.`,
 			return a.onOutbox(cmd, f, func(ctx context.Context, box *outbox.Outbox) error { return a.outboxPurge(ctx, box, p) })
 		},
 	}
-	cmd.Flags().Var(&p.older, "older-than", "delete rows of jobs that ended so long ago")
+	cmd.Flags().Var(&p.older, "older-than", "delete rows of jobs that ended so long ago (default 7d)")
+	quietDefaults(cmd, "older-than")
 	p.define(cmd)
 	return cmd
 }

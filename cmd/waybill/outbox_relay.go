@@ -29,15 +29,18 @@ It looks for new rows every --poll. With --listen it also looks at once when a t
 Options.Notify, on PostgreSQL; the URL must then lead to the server itself, not to a proxy that pools by transactions.
 
 --until-empty ends it when no row is to be sent, and every queue's words on ended jobs are read: for cron. Rows that were set
-aside are not waited for; those of a full queue are.
+aside are not waited for; those of a full queue are. With --timeout it ends then at the latest, when the round under way is
+over, and says what is left.
 
-Exit status: 0 after a signal; with --until-empty 4 where Redis lost data of a queue.`
+Exit status: 0 after a signal; with --until-empty 4 where Redis lost data of a queue, 8 where --timeout passed and something
+is left.`
 
 // relayFlags are what `waybill outbox relay` is told.
 type relayFlags struct {
 	poll, read, progress durationFlag
 	keep                 ageFlag
 	listen, untilEmpty   bool
+	timeout              spanFlag // of untilEmpty; 0 = none
 	logFormat            formatFlag
 	logLevel             levelFlag
 }
@@ -49,7 +52,7 @@ func (a *app) outboxRelayCommand(f *databaseFlags) *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use: "relay", Short: "Carry rows to Redis, and back what became of their jobs", Args: between(0, 0), Long: outboxRelayHelp,
-		Example: "  waybill outbox relay --database-file /etc/waybill/database\n  waybill outbox relay --until-empty",
+		Example: "  waybill outbox relay --database-file /etc/waybill/database\n  waybill outbox relay --until-empty --timeout 5m",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.outboxRelay(cmd, f, r) },
 	}
 	v := cmd.Flags()
@@ -59,6 +62,7 @@ func (a *app) outboxRelayCommand(f *databaseFlags) *cobra.Command {
 	v.Var(&r.progress, "progress", "log what was carried so often, where there was anything; 0 = never")
 	v.BoolVar(&r.listen, "listen", false, "look at once when a commit rings (Options.Notify; PostgreSQL only)")
 	v.BoolVar(&r.untilEmpty, "until-empty", false, "end when no row is to be sent, and all words are read")
+	v.Var(&r.timeout, "timeout", "with --until-empty: wait no longer than that (default: for ever)")
 	v.Var(&r.logFormat, "log-format", "how logs are written")
 	v.Var(&r.logLevel, "log-level", "log what is at least so important")
 	return cmd
@@ -69,6 +73,8 @@ func (r *relayFlags) options(cmd *cobra.Command, f *databaseFlags) (outbox.Optio
 	o := f.outboxOptions()
 	o.Poll, o.Read = time.Duration(r.poll), time.Duration(r.read)
 	switch {
+	case r.timeout != 0 && !r.untilEmpty:
+		return o, usage(cmd, "--timeout goes with --until-empty")
 	case o.Poll == 0:
 		return o, usage(cmd, "--poll is 0: from 5ms to 1m")
 	case o.Read == 0:
@@ -117,7 +123,8 @@ func (a *app) outboxRelay(cmd *cobra.Command, f *databaseFlags, r *relayFlags) e
 		}
 	}
 	if r.untilEmpty {
-		run.empty = func(ctx context.Context) error { return outboxEmpty(ctx, box, c, log) }
+		wait := &emptyWait{box: box, c: c, log: log, limit: time.Duration(r.timeout)}
+		run.empty = wait.run
 	}
 	if err = run.run(cmd.Context(), time.Duration(r.progress)); err == nil {
 		log.Info("relay stopped", t.total()...)

@@ -18,7 +18,7 @@ const lookTime = 5 * time.Second
 // outboxStatusFlags are what `waybill outbox status` is told.
 type outboxStatusFlags struct {
 	statsFlags
-	check bool
+	check, strict bool
 }
 
 func (a *app) outboxStatusCommand(f *databaseFlags) *cobra.Command {
@@ -36,14 +36,18 @@ and warns of what is not as it should be; outbox --help says what to do. It asks
 where no relay runs. Where Redis is away the figures of the database are shown. It counts all rows: with millions that
 takes seconds.
 
-With --check it prints a line for each thing it looked at, ok, warn or bad, for monitors. --watch as in queue stats.
+With --check it prints a line for each thing it looked at, ok, warn or bad, for monitors. With --strict besides it fails on
+what is warn too: rows that wait for long or were set aside, relays that do not read, strangers. --watch as in queue stats.
 
-Exit status: 1 where Redis lost data; with --check 5 where Redis did not say.`,
-		Example: "  waybill outbox status --database sqlite:app.db\n  waybill outbox status --check || page somebody",
+Exit status: 1 where Redis lost data, with --strict also on a warning; with --check 5 where Redis did not say.`,
+		Example: "  waybill outbox status --database sqlite:app.db\n  waybill outbox status --check --strict || page somebody",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s.watch = s.watch || cmd.Flags().Changed("interval")
 			if s.watch && s.check {
 				return usage(cmd, "--watch and --check exclude each other: give one")
+			}
+			if s.strict && !s.check {
+				return usage(cmd, "--strict goes with --check")
 			}
 			return a.onOutboxAndRedis(cmd, f, func(ctx context.Context, box *outbox.Outbox, c connection) error {
 				return a.outboxStatus(ctx, box, c, s)
@@ -52,6 +56,7 @@ Exit status: 1 where Redis lost data; with --check 5 where Redis did not say.`,
 	}
 	v := cmd.Flags()
 	v.BoolVar(&s.check, "check", false, "print what was looked at, ok, warn or bad")
+	v.BoolVar(&s.strict, "strict", false, "with --check: fail on a warning too")
 	v.BoolVar(&s.watch, "watch", false, "show it again and again")
 	v.Var(&s.interval, "interval", "show it again so often (default 2s; with this --watch goes without saying)")
 	quietDefaults(cmd, "interval")
@@ -115,6 +120,8 @@ func (a *app) outboxStatus(ctx context.Context, box *outbox.Outbox, c connection
 		return told(exitOther)
 	case f.check && s.away != nil:
 		return told(exitUnavailable)
+	case f.strict && len(notOK(found)) > 0:
+		return told(exitOther)
 	}
 	return nil
 }

@@ -80,6 +80,21 @@ func TestOutbox_terminal(t *testing.T) {
 			t.Errorf("states %s after a yes", got)
 		}
 	})
+	t.Run("a discard of all asks, and says that the jobs never run", func(t *testing.T) {
+		if _, err := db.ExecContext(t.Context(), "UPDATE waybill_outbox SET state = 5"); err != nil {
+			t.Fatal(err)
+		}
+		term := newTerminal(t, 200)
+		if got := term.run(s, "n", "outbox", "discard", "--all", "--database", d.URL); got != 1 || states(t, db) != "5 " {
+			t.Errorf("status %d after a no, states %s", got, states(t, db))
+		}
+		until(t, "it says what it would do", func() bool {
+			return strings.Contains(term.text(), "Discard 1 row: its job never runs? [y/N] n")
+		})
+		if got := newTerminal(t, 200).run(s, "y", "outbox", "discard", "--all", "--database", d.URL); got != 0 || states(t, db) != "" {
+			t.Errorf("status %d after a yes, states %s", got, states(t, db))
+		}
+	})
 }
 
 // states are those of all rows, in order.

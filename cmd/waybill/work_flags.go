@@ -109,7 +109,16 @@ func (l *formatFlag) Set(s string) error {
 func newLogger(to io.Writer, format formatFlag, level levelFlag) *slog.Logger {
 	o := &slog.HandlerOptions{Level: slog.Level(level)}
 	if format == formatJSON {
+		o.ReplaceAttr = spelledOut
 		return slog.New(slog.NewJSONHandler(to, o))
 	}
 	return slog.New(slog.NewTextHandler(to, o))
+}
+
+// spelledOut writes durations as the other format does, "1m30s": in JSON they would be numbers of nanoseconds.
+func spelledOut(_ []string, a slog.Attr) slog.Attr {
+	if a.Value.Kind() == slog.KindDuration {
+		a.Value = slog.StringValue(a.Value.Duration().String())
+	}
+	return a
 }
