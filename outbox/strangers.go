@@ -18,10 +18,6 @@ func (o *Outbox) DropStrangers(ctx context.Context, c *waybill.Client, queue str
 	if c == nil {
 		return 0, invalid("client", "is nil")
 	}
-	name, err := o.Name(ctx)
-	if err != nil {
-		return 0, err
-	}
 	rows, err := o.queueRows(ctx)
 	if err != nil {
 		return 0, err
@@ -29,6 +25,10 @@ func (o *Outbox) DropStrangers(ctx context.Context, c *waybill.Client, queue str
 	row, known := rows[queue]
 	if !known {
 		return 0, invalid("queue", "%q has nothing of this outbox", queue)
+	}
+	name, err := o.Name(ctx)
+	if err != nil {
+		return 0, err
 	}
 	box, err := c.Queue(queue).Outbox(name)
 	if err != nil {

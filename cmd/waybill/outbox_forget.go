@@ -118,7 +118,8 @@ func (a *app) ownOutbox(cmd *cobra.Command, f *databaseFlags) (name string, err 
 		if err != nil {
 			return err
 		}
-		name, err = box.Name(ctx)
+		stats, err := box.Stats(ctx) // it makes no name where there is none
+		name = stats.Name
 		if errors.Is(err, outbox.ErrNoTable) {
 			return nil
 		}
