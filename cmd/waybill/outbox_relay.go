@@ -101,6 +101,9 @@ func (a *app) outboxRelay(cmd *cobra.Command, f *databaseFlags, r *relayFlags) e
 		return err
 	}
 	defer db.Close()
+	if r.listen && d != outbox.PostgreSQL {
+		return &usageError{fmt.Sprintf("--listen: %s has nothing to listen to, only PostgreSQL has: leave it out", d)}
+	}
 	box, err := outbox.New(db, d, o)
 	if err != nil {
 		return err
@@ -118,7 +121,7 @@ func (a *app) outboxRelay(cmd *cobra.Command, f *databaseFlags, r *relayFlags) e
 		slog.Duration(keyRead, o.Read))
 	run := &relayRun{log: log, tally: t, relay: func(ctx context.Context) error { return box.Relay(ctx, c.Client) }}
 	if r.listen {
-		if run.relay, err = a.listening(f, d, box, run); err != nil {
+		if run.relay, err = a.listening(f, box, run); err != nil {
 			return err
 		}
 	}
@@ -133,10 +136,7 @@ func (a *app) outboxRelay(cmd *cobra.Command, f *databaseFlags, r *relayFlags) e
 }
 
 // listening is a relay that also listens.
-func (a *app) listening(f *databaseFlags, d outbox.Dialect, box *outbox.Outbox, run *relayRun) (func(context.Context) error, error) {
-	if d != outbox.PostgreSQL {
-		return nil, &usageError{fmt.Sprintf("--listen: %s has nothing to listen to, only PostgreSQL has: leave it out", d)}
-	}
+func (a *app) listening(f *databaseFlags, box *outbox.Outbox, run *relayRun) (func(context.Context) error, error) {
 	url, err := a.databaseURL(f)
 	if err != nil {
 		return nil, err
