@@ -53,7 +53,7 @@ func newStandOn(t *testing.T, d *sqltest.Database, o outbox.Options, rdb redis.U
 	t.Helper()
 	s := &stand{t: t, d: d, db: d.Open(t), rdb: rdb}
 	if o.Poll == 0 {
-		o.Poll = 5 * time.Millisecond
+		o.Poll = 20 * time.Millisecond
 	}
 	if o.Read == 0 {
 		o.Read = 10 * time.Millisecond
@@ -154,7 +154,7 @@ func until(t *testing.T, what string, ok func() bool) {
 		select {
 		case <-t.Context().Done():
 			t.Fatal(what)
-		case <-time.After(10 * time.Millisecond):
+		case <-time.After(25 * time.Millisecond):
 		}
 	}
 }
