@@ -65,7 +65,7 @@ func TestRelay_manyQueues(t *testing.T) {
 		s := newStand(t, d, outbox.Options{Read: time.Minute})
 		n := 300
 		if d.Dialect == outbox.SQLite {
-			n = 50 // after each the relay rests, nine times as long as it held the lock
+			n = 50 // after each the relay rests, nineteen times as long as it held the lock
 		}
 		var all []waybill.Request
 		for i := range n {

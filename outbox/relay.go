@@ -107,10 +107,10 @@ func (r *relay) stopped() bool {
 	}
 }
 
-// rest pauses on SQLite after a transaction, so that the relay holds the one lock for at most a tenth of the time.
+// rest pauses on SQLite after a transaction, so that the relay holds the one lock for at most a twentieth of the time.
 func (r *relay) rest(ctx context.Context, began time.Time) {
 	if r.o.d == SQLite {
-		wait(ctx, 9*time.Since(began), r.over)
+		wait(ctx, 19*time.Since(began), r.over)
 	}
 }
 

@@ -23,6 +23,8 @@ func TestS1_workersKilledAllTheTime(t *testing.T) {
 	for i := range requests {
 		requests[i] = waybill.Request{Queue: queue, Kind: "k", ID: fmt.Sprint("job-", i), Retention: time.Hour}
 	}
+	allowed := int64(waybill.Unlimited) // kills are many, and may meet one job again and again
+	must(t, s.Queue(queue).Set(t.Context(), waybill.QueueSettings{CrashAllowance: &allowed}))
 	_, err := s.EnqueueMany(t.Context(), requests)
 	must(t, err)
 	start := func() *worker {
