@@ -63,7 +63,7 @@ func TestRelay_manyQueues(t *testing.T) {
 	sqltest.Each(t, func(t *testing.T, d *sqltest.Database) {
 		t.Parallel()
 		s := newStand(t, d, outbox.Options{Read: time.Minute})
-		n := 300
+		n := 120
 		if d.Dialect == outbox.SQLite {
 			n = 50 // after each the relay rests, nineteen times as long as it held the lock
 		}
