@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/go-sql-driver/mysql"
 	"go.uber.org/goleak"
 
 	"github.com/waybillhq/waybill/internal/devsql"
@@ -35,6 +36,7 @@ func Ending(m Runner) Runner { return ending{m} }
 type ending struct{ Runner }
 
 func (e ending) Run() int {
+	_ = mysql.SetLogger(&mysql.NopLogger{}) // it fails on nil only; tests kill connections, and what comes of it is returned too
 	code := e.Runner.Run()
 	for _, o := range []*one{&sharedPostgres, &sharedMariaDB} {
 		if err := end(o.server); err != nil {
