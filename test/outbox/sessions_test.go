@@ -3,6 +3,7 @@ package outboxtest_test
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
@@ -32,6 +33,7 @@ type bySQL struct {
 	tx   *sql.Tx
 
 	cancel context.CancelFunc // of the transaction's context
+	killed bool
 }
 
 func (s *stand) begin(ctx context.Context) (transaction, error) {
@@ -46,7 +48,7 @@ func (s *stand) begin(ctx context.Context) (transaction, error) {
 		_ = conn.Close()
 		return nil, err
 	}
-	return &bySQL{s.d.Dialect, s.db, s.box, conn, tx, cancel}, nil
+	return &bySQL{d: s.d.Dialect, db: s.db, box: s.box, conn: conn, tx: tx, cancel: cancel}, nil
 }
 
 func (b *bySQL) enqueue(ctx context.Context, ids []string) error {
@@ -64,6 +66,9 @@ func (b *bySQL) rollback(context.Context) { _ = b.tx.Rollback() }
 
 func (b *bySQL) end() {
 	b.cancel()
+	if b.killed { // the server may be about to close it still: nobody else is to get it
+		_ = b.conn.Raw(func(any) error { return driver.ErrBadConn })
+	}
 	_ = b.conn.Close()
 }
 
@@ -80,6 +85,7 @@ func (b *bySQL) kill(ctx context.Context) error {
 	if err := b.tx.QueryRowContext(ctx, ask).Scan(&id); err != nil {
 		return err
 	}
+	b.killed = true
 	_, err := b.db.ExecContext(ctx, fmt.Sprintf(kill, id))
 	return err
 }
@@ -90,6 +96,8 @@ type byPgx struct {
 	box  *pgxoutbox.Outbox
 	conn *pgxpool.Conn
 	tx   pgx.Tx
+
+	killed bool
 }
 
 func beginPgx(ctx context.Context, pool *pgxpool.Pool, box *pgxoutbox.Outbox) (transaction, error) {
@@ -102,7 +110,7 @@ func beginPgx(ctx context.Context, pool *pgxpool.Pool, box *pgxoutbox.Outbox) (t
 		conn.Release()
 		return nil, err
 	}
-	return &byPgx{pool, box, conn, tx}, nil
+	return &byPgx{pool: pool, box: box, conn: conn, tx: tx}, nil
 }
 
 func (b *byPgx) enqueue(ctx context.Context, ids []string) error {
@@ -118,9 +126,16 @@ func (b *byPgx) commit(ctx context.Context) error { return b.tx.Commit(ctx) }
 
 func (b *byPgx) rollback(ctx context.Context) { _ = b.tx.Rollback(ctx) }
 
-func (b *byPgx) end() { b.conn.Release() }
+func (b *byPgx) end() {
+	if b.killed {
+		_ = b.conn.Hijack().Close(context.Background())
+		return
+	}
+	b.conn.Release()
+}
 
 func (b *byPgx) kill(ctx context.Context) error {
+	b.killed = true
 	_, err := b.pool.Exec(ctx, "SELECT pg_terminate_backend($1)", int32(b.conn.Conn().PgConn().PID())) //nolint:gosec // as the server has it
 	return err
 }

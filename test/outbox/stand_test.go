@@ -19,10 +19,12 @@ import (
 
 const (
 	queue = "mail"
-	poll  = 5 * time.Millisecond
-	read  = 10 * time.Millisecond
+	poll  = 10 * time.Millisecond
+	read  = 20 * time.Millisecond
 	// mostTime is how long something may take to come about. The machine may be busy.
-	mostTime = time.Minute
+	mostTime = 3 * time.Minute
+	// look is how often it is looked for: what looks takes the time of what it waits for.
+	look = 20 * time.Millisecond
 )
 
 // stand is an outbox in a database of its own, and a Redis.
@@ -97,7 +99,7 @@ func (s *stand) until(what string, ok func() bool) {
 	ctx, stop := context.WithTimeout(s.Context(), mostTime)
 	defer stop()
 	for !ok() {
-		if pause(ctx, 3*time.Millisecond); ctx.Err() != nil {
+		if pause(ctx, look); ctx.Err() != nil {
 			s.Fatalf("not within %s: %s", mostTime, what)
 		}
 	}
