@@ -27,7 +27,7 @@ type loss struct {
 // done, no effect is there twice, and no job that had ended runs again.
 func TestRefill(t *testing.T) {
 	t.Parallel()
-	const jobs = 2000
+	const jobs = 1000
 	for _, on := range []struct {
 		name string
 		give func(testing.TB) *sqltest.Database
@@ -118,7 +118,7 @@ func (f *refill) produce(ctx context.Context, jobs int) {
 			f.Errorf("enter jobs: %v", err)
 			return
 		}
-		pause(ctx, 15*time.Millisecond)
+		pause(ctx, 30*time.Millisecond)
 	}
 }
 

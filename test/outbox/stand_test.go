@@ -43,6 +43,7 @@ type stand struct {
 func newStand(t *testing.T, d *sqltest.Database) *stand {
 	t.Helper()
 	s := &stand{T: t, d: d, db: d.Open(t), server: redistest.Start(t)}
+	s.db.SetMaxIdleConns(16) // else they come and go, each with a process of PostgreSQL
 	_, err := outbox.Migrate(t.Context(), s.db, d.Dialect, outbox.Options{})
 	must(t, err)
 	s.box, err = outbox.New(s.db, d.Dialect, outbox.Options{Poll: poll, Read: read, Observe: s.observe})

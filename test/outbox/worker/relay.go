@@ -30,6 +30,7 @@ func relay(ctx context.Context, c *waybill.Client, o outboxtest.Orders) error {
 		return err
 	}
 	defer db.Close()
+	db.SetMaxIdleConns(8) // else they come and go
 	box, err := outbox.New(db, outbox.Dialect(o.Dialect), options)
 	if err != nil {
 		return err
