@@ -22,7 +22,7 @@ func TestRepliesLostAtRandom(t *testing.T) {
 	capacity := int64(1_000_000)
 	must(t, r.beside.Queue(queue).Set(t.Context(), waybill.QueueSettings{Capacity: &capacity}))
 	release := make(chan struct{})
-	_, ran := r.start(waybill.WorkerOptions{Concurrency: 40, Lease: 3 * time.Second}, func(ctx context.Context, job *waybill.Job[int]) error {
+	_, ran := r.start(waybill.WorkerOptions{Concurrency: 40, Lease: 6 * time.Second}, func(ctx context.Context, job *waybill.Job[int]) error {
 		if job.Args < 0 { // these are renewed meanwhile
 			select {
 			case <-release:

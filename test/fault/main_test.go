@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -149,6 +150,36 @@ func (r *rig) stats() waybill.QueueStats {
 	return s
 }
 
+// Bounds of time. A busy machine may spoil any one measurement, so a promise of time is measured in up to three rounds, and
+// the best of them must keep it; what only has to come about has long.
+const (
+	back   = 2 * time.Second // how soon work must go on once Redis is back
+	latest = time.Minute
+)
+
+// soon plays a round until it took no longer than d, three times at most.
+func soon(t *testing.T, d time.Duration, round func() time.Duration) {
+	t.Helper()
+	var took []time.Duration
+	for len(took) < 3 {
+		took = append(took, round())
+		t.Logf("it took %s", took[len(took)-1])
+		if took[len(took)-1] <= d {
+			return
+		}
+	}
+	t.Errorf("not within %s in any of three rounds: %s", d, took)
+}
+
+// best expects that one of some measurements is no longer than d.
+func best(t *testing.T, d time.Duration, took []time.Duration) {
+	t.Helper()
+	t.Logf("it took %s", took)
+	if slices.Min(took) > d {
+		t.Errorf("none of them within %s: %s", d, took)
+	}
+}
+
 // within waits until something is so, at most d, and gives how long it took.
 func within(t *testing.T, d time.Duration, what string, is func() bool) time.Duration {
 	t.Helper()
@@ -171,7 +202,7 @@ func (r *rig) settled() waybill.QueueStats {
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
 	for began := time.Now(); s.Live() > 0; s = r.stats() {
-		if time.Since(began) > 2*time.Minute {
+		if time.Since(began) > 2*latest {
 			r.t.Fatalf("jobs are still live: %+v", s)
 		}
 		<-tick.C
