@@ -54,7 +54,7 @@ func TestS24_cancelWithoutWorkers(t *testing.T) {
 		if j.State != waybill.StateCancelled || j.Reason != "an operator: not wanted" || j.FinishedAt.IsZero() {
 			t.Errorf("%s is %s, reason %q, since %s", id, j.State, j.Reason, j.FinishedAt)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		if _, err := s.Queue(queue).Wait(ctx, id); !errors.Is(err, waybill.ErrCancelled) || !strings.Contains(err.Error(), "not wanted") {
 			t.Errorf("a wait for %s is told %v", id, err)
 		}

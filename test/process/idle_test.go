@@ -5,6 +5,7 @@ import (
 	"os"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -43,13 +44,16 @@ func TestG22_idleThenAway(t *testing.T) {
 		t.Errorf("%s CPU while Redis was gone for %s", used, away)
 	}
 	s.server.Restart()
-	for n := range 20 {
+	took := make([]time.Duration, 20)
+	for n := range took {
 		sent := time.Now()
 		s.send(fmt.Sprint("after-", n))
 		until(t, "the job runs", func() bool { return begun(dir) == n+1 })
-		if took := time.Since(sent); took > 2*time.Second {
-			t.Errorf("job %d began after %s", n, took)
-		}
+		took[n] = time.Since(sent)
+	}
+	t.Logf("jobs began after %s", took)
+	if slices.Sort(took); took[len(took)/2] > 2*time.Second || took[len(took)-1] > 10*time.Second {
+		t.Errorf("jobs began after %s", took)
 	}
 	s.settled()
 	w.stop()

@@ -28,7 +28,7 @@ func TestS1_workersKilledAllTheTime(t *testing.T) {
 	_, err := s.EnqueueMany(t.Context(), requests)
 	must(t, err)
 	start := func() *worker {
-		return s.work("--lease", "1s", "--concurrency", fmt.Sprint(slots), "--exec", "sleep", "0.02")
+		return s.work("--lease", "2s", "--concurrency", fmt.Sprint(slots), "--exec", "sleep", "0.02")
 	}
 	workers := []*worker{start(), start()}
 	kills := 0
@@ -84,11 +84,11 @@ func TestR1_frozenWorkerIsStale(t *testing.T) {
 	t.Parallel()
 	s, dir := newScene(t), t.TempDir()
 	s.send("id")
-	a := s.work(append([]string{"--lease", "500ms"}, script(dir, "a")...)...)
+	a := s.work(append([]string{"--lease", "2s"}, script(dir, "a")...)...)
 	until(t, "the first worker has the job", func() bool { return begun(dir) == 1 })
 	first := s.job("id").Token
 	a.signal(syscall.SIGSTOP)
-	s.work(append([]string{"--lease", "500ms"}, script(dir, "b")...)...)
+	s.work(append([]string{"--lease", "2s"}, script(dir, "b")...)...)
 	until(t, "the second worker has the job", func() bool { return begun(dir) == 2 })
 
 	touch(t, dir, "go-a") // the first one's command ends, and its worker, frozen, can't know yet
@@ -117,11 +117,11 @@ func TestR1_frozenWorkerComesLate(t *testing.T) {
 	t.Parallel()
 	s, dir := newScene(t), t.TempDir()
 	s.send("id")
-	a := s.work(append([]string{"--lease", "500ms"}, script(dir, "a")...)...)
+	a := s.work(append([]string{"--lease", "2s"}, script(dir, "a")...)...)
 	until(t, "the first worker has the job", func() bool { return begun(dir) == 1 })
 	a.signal(syscall.SIGSTOP)
 	touch(t, dir, "go-b")
-	s.work(append([]string{"--lease", "500ms"}, script(dir, "b")...)...)
+	s.work(append([]string{"--lease", "2s"}, script(dir, "b")...)...)
 	s.settled()
 	touch(t, dir, "go-a")
 	a.signal(syscall.SIGCONT)
@@ -137,6 +137,12 @@ func TestR1_frozenWorkerComesLate(t *testing.T) {
 func TestG1_killedWorker(t *testing.T) {
 	t.Parallel()
 	const lease, bound = time.Second, 2 * time.Second // the longest wait of an idle worker, and one for a slow machine
+	soon(t, lease+bound, func() time.Duration { return killedWorker(t) })
+}
+
+// killedWorker gives how long the second worker took.
+func killedWorker(t *testing.T) time.Duration {
+	t.Helper()
 	s, dir := newScene(t), t.TempDir()
 	s.send("id")
 	a := s.work(append([]string{"--lease", "1s"}, script(dir, "a")...)...)
@@ -147,9 +153,7 @@ func TestG1_killedWorker(t *testing.T) {
 	killed := time.Now()
 	a.kill()
 	until(t, "the second worker has the job", func() bool { return begun(dir) == 2 })
-	if took := time.Since(killed); took > lease+bound {
-		t.Errorf("it took %v", took)
-	}
+	took := time.Since(killed)
 	touch(t, dir, "go")
 	got := s.settled()
 	j := s.job("id")
@@ -159,6 +163,7 @@ func TestG1_killedWorker(t *testing.T) {
 	if len(j.Errors) != 1 || j.Errors[0].Type != "crash" || j.Errors[0].Attempt != 1 || j.Errors[0].Worker != dead {
 		t.Errorf("the attempt that died is on record as %+v", j.Errors)
 	}
+	return took
 }
 
 // TestG7_crashIsNoFailure: a job that no failure is forgiven runs again when its worker is killed.
@@ -166,11 +171,11 @@ func TestG7_crashIsNoFailure(t *testing.T) {
 	t.Parallel()
 	s, dir := newScene(t), t.TempDir()
 	s.send("id", waybill.MaxFailures(1))
-	a := s.work(append([]string{"--lease", "500ms"}, script(dir, "a")...)...)
+	a := s.work(append([]string{"--lease", "2s"}, script(dir, "a")...)...)
 	until(t, "the first worker has the job", func() bool { return begun(dir) == 1 })
 	a.kill()
 	touch(t, dir, "go")
-	s.work(append([]string{"--lease", "500ms"}, script(dir, "b")...)...)
+	s.work(append([]string{"--lease", "2s"}, script(dir, "b")...)...)
 	s.settled()
 	if j := s.job("id"); j.State != waybill.StateCompleted || j.Failures != 0 || j.Crashes != 1 || j.Attempt != 2 {
 		t.Errorf("%s, %d failures, %d crashes, %d attempts", j.State, j.Failures, j.Crashes, j.Attempt)
