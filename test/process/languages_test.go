@@ -93,8 +93,9 @@ func payload(text string) waybill.EnqueueOption {
 
 func compact(b []byte) string { return strings.ReplaceAll(string(b), " ", "") }
 
-// TestS1_languages is S1 for workers of other languages: 1,000 jobs by exec, shared among them (most in the shell, which starts quickest), ten kills of the worker
-// in mid-job; and 500 jobs by pipe. All are done once, and only those were delivered again that a worker held when it was killed.
+// TestS1_languages is S1 for workers of other languages: 1,000 jobs by exec, shared among them, most in the shell, which starts
+// quickest, and ten kills of the worker in mid-job; and 500 jobs by pipe. All are done once, and only those were delivered
+// again that a worker held when it was killed.
 func TestS1_languages(t *testing.T) {
 	t.Parallel()
 	echo := func(name string) []string { return append([]string{"--exec"}, languages[name].exec...) }
