@@ -40,7 +40,7 @@ func TestTenThousandWaits(t *testing.T) {
 		kills++
 		time.Sleep(time.Duration(rnd.IntN(200)) * time.Millisecond) // the fault's rhythm
 	})
-	next := make(chan int)
+	began, next := time.Now(), make(chan int)
 	go func() {
 		for n := range jobs {
 			next <- n
@@ -53,20 +53,21 @@ func TestTenThousandWaits(t *testing.T) {
 	for range callers {
 		all.Go(func() {
 			for n := range next {
-				began := time.Now()
+				asked := time.Now()
 				waitOne(t, r, double, n)
 				mu.Lock()
-				slowest = max(slowest, time.Since(began))
+				slowest = max(slowest, time.Since(asked))
 				mu.Unlock()
 			}
 		})
 	}
 	all.Wait()
+	mean := time.Since(began) * callers / jobs
 	stop()
 	cancel()
 	must(t, <-ended)
-	t.Logf("slowest wait %s, pub/sub killed %d times", slowest, kills)
-	if slowest > 20*time.Second {
+	t.Logf("slowest wait %s, mean %s, pub/sub killed %d times", slowest, mean, kills)
+	if slowest > 20*time.Second+2*mean { // the mean is the machine's affair
 		t.Errorf("a wait took %s", slowest)
 	}
 }

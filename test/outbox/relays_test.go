@@ -31,7 +31,7 @@ func (p *played) killRelays(ctx context.Context, number uint64) {
 			p.problem(err.Error())
 			return
 		}
-		p.wait(ctx, relay, below(r, 200*time.Millisecond))
+		p.wait(ctx, relay, below(r, p.life()))
 		relay.kill()
 		if !relay.killed() {
 			p.problem(relay.stderr.String())
@@ -48,6 +48,17 @@ func (p *played) killRelays(ctx context.Context, number uint64) {
 		}
 		p.mu.Unlock()
 	}
+}
+
+// life is how long a relay lives at most once it carries: longer when enough were killed, as each start takes time from the
+// sessions.
+func (p *played) life() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.killed < p.kills {
+		return 200 * time.Millisecond
+	}
+	return time.Second
 }
 
 func (p *played) problem(text string) {
