@@ -113,6 +113,13 @@ func (j Job) Check(id string, priority int) error {
 			return err
 		}
 	}
+	for _, c := range []struct{ field, id string }{{"event", j.Event}, {"replay", j.Replay}} {
+		if c.id != "" {
+			if err := CheckID(c.id); err != nil {
+				return bad(c.field, "%q is no ID: %v", c.id, err)
+			}
+		}
+	}
 	switch {
 	case priority < -MaxPriority || priority > MaxPriority:
 		return bad("priority", "is %d: from %d to %d", priority, -MaxPriority, MaxPriority)

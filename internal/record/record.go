@@ -33,6 +33,9 @@ const (
 	tagBorn        = 3
 	tagHeader      = 4
 	tagScope       = 5
+	tagEvent       = 6
+	tagReplay      = 7
+	tagAgain       = 8
 )
 
 // ErrNewer says that a record has a format that this program does not know: it was
@@ -58,6 +61,9 @@ type Job struct {
 	Version     int               // of the payload's shape
 	Born        time.Time         // zero: the due time
 	Scope       string            // queue of its first enqueue; "": the queue it is in
+	Event       string            // of a replay: the ID of the event; "": of a subscription's job its own ID
+	Replay      string            // which replay brought the job; "": none did
+	Again       bool              // of a replay: effects are to be repeated
 	Headers     map[string]string // outside the fingerprint
 }
 
@@ -91,6 +97,15 @@ func (j Job) appendFields(b []byte) []byte {
 	}
 	if j.Scope != "" {
 		b = appendField(b, tagScope, []byte(j.Scope))
+	}
+	if j.Event != "" {
+		b = appendField(b, tagEvent, []byte(j.Event))
+	}
+	if j.Replay != "" {
+		b = appendField(b, tagReplay, []byte(j.Replay))
+	}
+	if j.Again {
+		b = appendField(b, tagAgain, nil)
 	}
 	for _, k := range sortedKeys(j.Headers) {
 		field := binary.AppendUvarint(nil, uint64(len(k)))
@@ -221,11 +236,21 @@ func (r *Record) setField(tag uint64, b []byte) error {
 		r.Headers[string(b[n:n+int(size)])] = string(b[n+int(size):])
 		return nil
 	}
-	if tag == tagScope {
+	switch tag {
+	case tagScope:
 		r.Scope = string(b)
 		return nil
+	case tagEvent:
+		r.Event = string(b)
+		return nil
+	case tagReplay:
+		r.Replay = string(b)
+		return nil
+	case tagAgain:
+		r.Again = true
+		return nil
 	}
-	if tag > tagScope { // of a later version
+	if tag > tagAgain { // of a later version
 		return nil
 	}
 	v, n := binary.Varint(b)

@@ -45,6 +45,7 @@ type Policy struct {
 	MaxFailures int                                         // where the record says nothing; negative: unlimited
 	Retry       func(failures int, err error) time.Duration // wait after the failures-th failure
 	Timeout     time.Duration                               // of an attempt; 0 = none
+	Retention   time.Duration                               // of an ended job whose record says nothing; 0 = none
 }
 
 // Options of a Runner. All are required but Weight, Lease and Kinds.

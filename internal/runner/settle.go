@@ -58,6 +58,9 @@ type ending struct {
 // ending turns what a handler returned into one settlement.
 func (r *Runner) ending(a *Attempt, result []byte, err error) ending {
 	s := store.Settlement{Member: a.member, Keep: a.Rec.Keep, Retention: a.Rec.Retention, Effects: a.told.sum()}
+	if s.Retention == 0 {
+		s.Retention = r.o.Policy(a.Rec.Kind).Retention
+	}
 	if err == nil {
 		s.End = store.Ack
 		if s.Retention > 0 {

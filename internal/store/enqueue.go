@@ -51,6 +51,7 @@ const (
 	Duplicate Outcome = "duplicate"
 	Conflict  Outcome = "conflict"
 	Full      Outcome = "full"
+	Nobody    Outcome = "nobody" // of an event: the topic has no subscription, and nothing bounds its stream
 )
 
 // Enqueue adds jobs, each once, in order. It always returns one answer a job.
@@ -82,11 +83,19 @@ func (q *Queue) enqueue(ctx context.Context, b batch, out []Enqueued) (reply []a
 	jobs := b.jobs
 	args := make([]any, 1, 1+4*len(jobs))
 	args[0] = b.policy
+	verb := "enqueue"
+	if q.topic {
+		verb = "publish"
+	}
 	for i := range jobs {
 		j := &jobs[i]
-		args = append(args, j.ID, order(j), delay(j), j.blob)
+		third := delay(j)
+		if q.topic {
+			third = len(j.blob) - len(j.Job.Payload)
+		}
+		args = append(args, j.ID, order(j), third, j.blob)
 	}
-	reply, unsure, err := q.call(ctx, "enqueue", args...)
+	reply, unsure, err := q.call(ctx, verb, args...)
 	var said []string
 	if err == nil {
 		said, err = words(reply, b.values, len(jobs))
@@ -98,7 +107,7 @@ func (q *Queue) enqueue(ctx context.Context, b batch, out []Enqueued) (reply []a
 		}
 		out[i] = answer(said[i], reply)
 		if unsure && out[i].Outcome == Full { // an earlier try may have taken the last place
-			out[i].Err = &CallError{Verb: "enqueue", Queue: q.name, Kind: ErrUnknown, Err: errThenFull}
+			out[i].Err = &CallError{Verb: verb, Queue: q.name, Kind: ErrUnknown, Err: errThenFull}
 		}
 		if unsure && out[i].Outcome == Duplicate && !jobs[i].Job.Named {
 			out[i].Outcome = Accepted // by an earlier try of this call: nobody else has this ID

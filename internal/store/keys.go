@@ -33,9 +33,21 @@ func checkPrefix(prefix string) error {
 	return nil
 }
 
+// topicWord stands before the name of a topic where jobs are addressed: "topic:orders".
+const topicWord = "topic:"
+
+// Address is where events of a topic are sent: what stands for the name of a queue.
+func Address(topic string) string { return topicWord + topic }
+
+// TopicOf is the topic that an address names; ok is false where it names a queue.
+func TopicOf(address string) (topic string, ok bool) { return strings.CutPrefix(address, topicWord) }
+
 // tag is what stands before every key of a queue. The part in braces decides the cluster slot.
-// A name "topic/subscription" is the queue of a subscription, under its topic's slot.
+// A name "topic/subscription" is the queue of a subscription, under its topic's slot; "topic:orders" a topic itself.
 func tag(prefix, name string) string {
+	if topic, ok := TopicOf(name); ok {
+		return prefix + ":{" + topic + "}:" + topicWord
+	}
 	if topic, subscription, ok := strings.Cut(name, "/"); ok {
 		return prefix + ":{" + topic + "}:sub:" + subscription + ":"
 	}
@@ -51,5 +63,19 @@ func CheckQueue(name string) error {
 	return record.CheckName("subscription", subscription)
 }
 
+// CheckAddress checks the name of a queue or subscription, or the address of a topic.
+func CheckAddress(name string) error {
+	if topic, ok := TopicOf(name); ok {
+		return CheckTopic(topic)
+	}
+	return CheckQueue(name)
+}
+
+// CheckTopic checks the name of a topic.
+func CheckTopic(name string) error { return record.CheckName("topic", name) }
+
 // registryKey is the set of the names of all queues under a prefix.
 func registryKey(prefix string) string { return prefix + ":queues" }
+
+// topicsKey is the set of the names of all topics under a prefix.
+func topicsKey(prefix string) string { return prefix + ":topics" }

@@ -22,27 +22,33 @@ func (p protocol) comparesCalls(t *testing.T) {
 	rdb.AddHook(sent)
 	s, _ := store.New(rdb, store.Options{})
 	q, _ := s.Queue("mail")
+	topic, _ := s.Topic("orders")
 	ctx := t.Context()
 	calls := map[string]func(){
-		"enqueue":  func() { q.Enqueue(ctx, []store.Add{{ID: "a", Job: record.Job{Kind: "k"}}}, false) },
-		"claim":    func() { _, _ = q.Claim(ctx, store.Claim{Worker: "w", Number: 1, Most: 1, Lease: time.Second}) },
-		"settle":   func() { _, _ = q.Settle(ctx, []store.Settlement{{Member: "m", End: store.Retry}}) },
-		"renew":    func() { _, _ = q.Renew(ctx, time.Second, []string{"m"}) },
-		"progress": func() { _, _ = q.Progress(ctx, "m", 1, "half") },
-		"ends":     func() { _, _ = q.Ends(ctx, []string{"a"}) },
-		"cancel":   func() { _, _ = q.Cancel(ctx, "why", "a") },
-		"delete":   func() { _, _ = q.Delete(ctx, store.DeleteOptions{}, "a") },
-		"requeue":  func() { _, _ = q.Requeue(ctx, "a") },
-		"promote":  func() { _, _ = q.Promote(ctx, "a") },
-		"purge":    func() { _, _ = q.Purge(ctx, store.DeadState, 1) },
-		"get":      func() { _, _ = q.Get(ctx, "a") },
-		"list":     func() { _, _ = q.List(ctx, store.DeadState, "", 1, true) },
-		"stats":    func() { _, _ = q.Stats(ctx) },
-		"ring":     func() { _ = q.Ring(ctx) },
-		"outbox":   func() { _, _ = q.Outbox("red").Enter(ctx) },
-		"outboxes": func() { _, _ = q.Outboxes(ctx) },
-		"told":     func() { _, _, _, _ = q.Outbox("red").Read(ctx, '0', "0", []store.Word{{ID: "a"}}) },
-		"states":   func() { _, _ = q.States(ctx, []string{"a"}) },
+		"enqueue":     func() { q.Enqueue(ctx, []store.Add{{ID: "a", Job: record.Job{Kind: "k"}}}, false) },
+		"claim":       func() { _, _ = q.Claim(ctx, store.Claim{Worker: "w", Number: 1, Most: 1, Lease: time.Second}) },
+		"settle":      func() { _, _ = q.Settle(ctx, []store.Settlement{{Member: "m", End: store.Retry}}) },
+		"renew":       func() { _, _ = q.Renew(ctx, time.Second, []string{"m"}) },
+		"progress":    func() { _, _ = q.Progress(ctx, "m", 1, "half") },
+		"ends":        func() { _, _ = q.Ends(ctx, []string{"a"}) },
+		"cancel":      func() { _, _ = q.Cancel(ctx, "why", "a") },
+		"delete":      func() { _, _ = q.Delete(ctx, store.DeleteOptions{}, "a") },
+		"requeue":     func() { _, _ = q.Requeue(ctx, "a") },
+		"promote":     func() { _, _ = q.Promote(ctx, "a") },
+		"purge":       func() { _, _ = q.Purge(ctx, store.DeadState, 1) },
+		"get":         func() { _, _ = q.Get(ctx, "a") },
+		"list":        func() { _, _ = q.List(ctx, store.DeadState, "", 1, true) },
+		"stats":       func() { _, _ = q.Stats(ctx) },
+		"ring":        func() { _ = q.Ring(ctx) },
+		"outbox":      func() { _, _ = q.Outbox("red").Enter(ctx) },
+		"outboxes":    func() { _, _ = q.Outboxes(ctx) },
+		"told":        func() { _, _, _, _ = q.Outbox("red").Read(ctx, '0', "0", []store.Word{{ID: "a"}}) },
+		"publish":     func() { topic.Enqueue(ctx, []store.Add{{ID: "a", Job: record.Job{Kind: "k"}}}, false) },
+		"subscribe":   func() { _, _ = topic.Subscribe(ctx, "billing", store.Beginning, false) },
+		"unsubscribe": func() { _, _ = topic.Unsubscribe(ctx, "billing") },
+		"trim":        func() { _, _ = topic.Trim(ctx, "") },
+		"topic":       func() { _, _ = topic.Look(ctx) },
+		"states":      func() { _, _ = q.States(ctx, []string{"a"}) },
 	}
 	for name, call := range calls {
 		sent.args = make([]any, 3)

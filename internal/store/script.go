@@ -25,7 +25,8 @@ type verb struct {
 
 var verbs = []verb{
 	{"enqueue", nil, ""},
-	{"claim", []string{"ended"}, "allow-oom"},
+	{"publish", []string{"ended", "turn", "topics"}, ""},
+	{"claim", []string{"ended", "turn", "upkeep", "topics", "places"}, "allow-oom"},
 	{"settle", []string{"ended"}, "allow-oom"},
 	{"renew", nil, "allow-oom"},
 	{"progress", nil, "allow-oom"},
@@ -39,12 +40,16 @@ var verbs = []verb{
 	{"ring", nil, "allow-oom"},
 	{"outbox", []string{"boxes"}, "allow-oom"},
 	{"told", nil, "allow-oom"},
+	{"subscribe", []string{"topics", "places"}, ""},
+	{"unsubscribe", []string{"topics"}, "allow-oom"},
+	{"trim", []string{"topics"}, "allow-oom"},
 	{"get", []string{"ended", "where"}, "no-writes"},
 	{"ends", nil, "no-writes"},
 	{"states", []string{"ended", "where"}, "no-writes"},
 	{"outboxes", []string{"boxes"}, "no-writes"},
 	{"list", nil, "no-writes"},
 	{"stats", nil, "no-writes"},
+	{"topic", []string{"topics"}, "no-writes"},
 }
 
 // clockLine is the line of head.lua that reads the clock; tests put their own in its place.

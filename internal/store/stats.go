@@ -105,8 +105,12 @@ func (s *Stats) horizon(m map[string]any, name string) time.Duration {
 // Register makes the queue's name known to those who list queues. Do it again and again: the
 // list may be lost with Redis's last writes, and nothing depends on it but being seen.
 func (q *Queue) Register(ctx context.Context) error {
+	key, name := registryKey(q.store.prefix), q.name
+	if topic, ok := TopicOf(name); ok {
+		key, name = topicsKey(q.store.prefix), topic
+	}
 	_, err := command(ctx, q.store.rdb, func() (int64, error) {
-		return q.store.rdb.SAdd(ctx, registryKey(q.store.prefix), q.name).Result()
+		return q.store.rdb.SAdd(ctx, key, name).Result()
 	})
 	if err != nil {
 		return fmt.Errorf("register queue %s: %w", q.name, err)
@@ -116,11 +120,18 @@ func (q *Queue) Register(ctx context.Context) error {
 
 // Queues lists the names of all queues, in no order.
 func (s *Store) Queues(ctx context.Context) ([]string, error) {
-	names, err := command(ctx, s.rdb, func() ([]string, error) {
-		return s.rdb.SMembers(ctx, registryKey(s.prefix)).Result()
-	})
+	return s.names(ctx, "queues", registryKey(s.prefix))
+}
+
+// Topics lists the names of all topics, in no order.
+func (s *Store) Topics(ctx context.Context) ([]string, error) {
+	return s.names(ctx, "topics", topicsKey(s.prefix))
+}
+
+func (s *Store) names(ctx context.Context, what, key string) ([]string, error) {
+	names, err := command(ctx, s.rdb, func() ([]string, error) { return s.rdb.SMembers(ctx, key).Result() })
 	if err != nil {
-		return nil, readError("queues", s.prefix, err)
+		return nil, readError(what, s.prefix, err)
 	}
 	return names, nil
 }

@@ -84,18 +84,20 @@ type Queue struct {
 	store *Store
 	name  string
 	tag   string
+	topic bool  // it is a topic's stream: what is enqueued is published
 	fixed []any // what every call begins with: the number of keys, the keys, the tag
 
 	trouble atomic.Pointer[error] // of the last try; nil where it was answered
 }
 
-// Queue gives the store of a queue, or of a subscription ("topic/subscription"). It sends nothing.
-// Errors: record.ErrInvalid.
+// Queue gives the store of a queue, of a subscription ("topic/subscription"), or of what is sent to a topic ("topic:name"):
+// of that only Enqueue and Outbox make sense. It sends nothing. Errors: record.ErrInvalid.
 func (s *Store) Queue(name string) (*Queue, error) {
-	if err := CheckQueue(name); err != nil {
+	if err := CheckAddress(name); err != nil {
 		return nil, err
 	}
-	q := &Queue{store: s, name: name, tag: tag(s.prefix, name)}
+	_, topic := TopicOf(name)
+	q := &Queue{store: s, name: name, tag: tag(s.prefix, name), topic: topic}
 	q.fixed = make([]any, 0, 2+len(fixedKeys))
 	q.fixed = append(q.fixed, len(fixedKeys))
 	for _, k := range fixedKeys {

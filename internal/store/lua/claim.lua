@@ -8,10 +8,6 @@
 --        Word: ok | paused | again (this number was answered before: what it still holds) | late
 --        Counts: attempts failures crashes snoozes. The token is attempt-worker.number.
 -- Promise: a job taken is leased in the same step; a repeated claim takes nothing more.
-local WORKER, NUMBER, MOST, LEASE = ARGV[2], ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
-local MAY, BYTES = ARGV[6] == '1', tonumber(ARGV[7])
-local function token(attempt) return attempt .. '-' .. WORKER .. '.' .. NUMBER end
-
 local last = call('HGET', CLAIMS, WORKER)
 local known = last and tonumber(string.match(last, '^%d+')) or 0
 if tonumber(NUMBER) < known then return {'late', now, 0, '', 0, '', 0} end
@@ -33,149 +29,6 @@ local function again()
 end
 if tonumber(NUMBER) == known then return again() end
 
-local meta = call('HMGET', META, 'paused', 'crash_allowance', 'capacity', 'ghosts', 'created', 'window_count')
-local allowance = tonumber(meta[2] or 5) or math.huge -- "unlimited" forgives all
-local fresh = false -- suspects or parked jobs wait that some other worker may take
-local parked = false -- jobs were set aside in this claim
-
--- Upkeep: whole moves, each bounded, each reading before it writes.
-
--- take_back ends an attempt whose lease ran out: a crash.
-local function take_back(member)
-  local tok, el = string.match(member, '^(%S+) (.*)$')
-  local id = id_of(el)
-  local rec = call('MGET', record(id), META)[1]
-  local run = run_of(id)
-  if rec and string.byte(rec) ~= 49 then -- a newer format: left to workers that know it
-    call('ZADD', LEASES, now + 60000, member)
-    return
-  end
-  if not rec then
-    call('ZREM', LEASES, member)
-    clear({id})
-    count('orphans', 1)
-    return
-  end
-  local keep = string.sub(rec, 28, 40)
-  touch_outbox(keep)
-  call('ZREM', LEASES, member)
-  run.a, run.c = math.max(run.a, tonumber(string.match(tok, '^%d+')) or 0), run.c + 1
-  run.token = '!' .. tok -- no call can bring this token: what the attempt still says is stale
-  count('crashes', 1)
-  fault(id, '{"attempt":' .. run.a .. ',"at":' .. now .. ',"type":"crash","message":"worker lost","worker":"'
-    .. (string.match(tok, '%-(%w+)') or '') .. '"}')
-  if call('HEXISTS', CANCELS, id) == 1 then
-    finish(id, el, keep, 'cancelled', run, math.max(retention(rec), HOUR))
-  elseif run.c > allowance then
-    bury(id, el, keep, run)
-  else
-    save_run(id, run, 'lost')
-    if run.c > 1 then -- a suspect
-      call('ZADD', RETRY, now + math.min(math.random(math.max(LEASE, 1)) * 2 ^ (run.c - 2), HOUR), el)
-    else
-      place(el, true)
-    end
-  end
-end
-
--- first_of is the earliest time in a zset of times.
-local function first_of(key) return tonumber(call('ZRANGE', key, 0, 0, 'WITHSCORES')[2]) or math.huge end
-
--- take_back_expired gives the earliest deadline that is left.
-local function take_back_expired()
-  local far = now + HOUR -- the clock went back: a lease may end no later than this
-  for _, member in ipairs(call('ZRANGEBYSCORE', LEASES, '(' .. far, '+inf', 'LIMIT', 0, 100)) do
-    call('ZADD', LEASES, far, member)
-  end
-  local first = first_of(LEASES)
-  if first > now then return first end
-  for _, member in ipairs(call('ZRANGEBYSCORE', LEASES, '-inf', now, 'LIMIT', 0, 100)) do take_back(member) end
-  return first_of(LEASES)
-end
-
--- promote moves what is due to the claimable ones, jobs that crashed twice to the suspects.
-local function promote(key)
-  local els = call('ZRANGEBYSCORE', key, '-inf', now, 'LIMIT', 0, 100)
-  if #els == 0 then return end
-  local ids = {}
-  for i, el in ipairs(els) do ids[i] = id_of(el) end
-  local runs = call('HMGET', RUNS, unpack(ids))
-  call('ZREM', key, unpack(els))
-  for i, el in ipairs(els) do
-    local crashes = tonumber(string.match(runs[i] or '', '^%d+ %d+ (%d+)') or 0)
-    if crashes > 1 then
-      call('ZADD', SUSPECTS, now, el)
-      fresh = true
-    else
-      place(el)
-    end
-  end
-end
-
--- due_of is the time at which a spilled job is due.
-local function due_of(start)
-  local line = string.match(start, '^([^\n]*)', 41) or ''
-  local at, delay = string.match(line, ' a(%x+)'), string.match(line, ' d(%x+)')
-  if at then return tonumber(at, 16) end
-  return (tonumber(string.sub(start, 17, 27), 16) or 0) + tonumber(delay or '0', 16)
-end
-
--- readmit lets spilled jobs in, in their order, as far as there is room.
-local function readmit()
-  local room, capacity = 100, tonumber(meta[3])
-  local live = depth(meta[4]) - call('ZCARD', OVERFLOW)
-  if capacity then room = math.min(room, capacity - live) end
-  if room <= 0 then return end
-  local els, starts = call('ZRANGE', OVERFLOW, 0, room - 1), {}
-  for i, el in ipairs(els) do starts[i] = call('GETRANGE', record(id_of(el)), 0, 299) end
-  if #els == 0 then return end
-  call('ZREM', OVERFLOW, unpack(els))
-  for i, el in ipairs(els) do
-    local at = starts[i] ~= '' and due_of(starts[i]) or 0
-    if at > now then call('ZADD', DUE, at, el) else place(el) end
-  end
-  if capacity then raise(live + #els) end
-end
-
--- sweep clears what ended jobs left whose retention is over.
-local function sweep()
-  local els = call('ZRANGEBYSCORE', DONE, '-inf', now, 'LIMIT', 0, 100)
-  if #els == 0 then return end
-  local mine, gone = own(els)
-  if #gone > 0 then call('ZREM', DONE, unpack(gone)) end
-  for _, job in ipairs(mine) do
-    call('UNLINK', record(job.id), result(job.id))
-    clear({job.id})
-  end
-end
-
--- turn begins a new generation of the settled window when the current one is old or full.
-local function turn(which, name, generations, at, span)
-  local current = turns[which] == '1' and 2 or 1
-  local full = tonumber(meta[6] or 1000000)
-  at = tonumber(at or meta[5])
-  if now < at + span and not (full and call('HLEN', generations[current]) >= full) then return end
-  turns[which] = current == 1 and '1' or '0'
-  call('UNLINK', generations[3 - current])
-  call('HSET', META, name, turns[which], name .. '_at', math.max(at, now), name .. '_before', at)
-end
-
-local function turn_both()
-  local m = call('HMGET', META, 'gen_at', 'window_generated', 'named_at', 'window_named')
-  turn(1, 'gen', {GEN0, GEN1}, m[1], tonumber(m[2]) or 60000)
-  turn(2, 'named', {NAMED0, NAMED1}, m[3], tonumber(m[4]) or HOUR)
-end
-
--- retire forgets workers that have not claimed for an hour.
-local function retire()
-  local some, old = call('HRANDFIELD', CLAIMS, 16, 'WITHVALUES'), {}
-  for i = 1, #some, 2 do
-    local at = tonumber(string.match(some[i + 1], '^%d+ (%d+)')) or 0
-    if at < now - HOUR and some[i] ~= WORKER then old[#old + 1] = some[i] end
-  end
-  if #old > 0 then call('HDEL', CLAIMS, unpack(old)) end
-end
-
 math.randomseed(time[2] + tonumber(NUMBER))
 local first_lease = take_back_expired()
 local times = call('EXISTS', DUE, RETRY, OVERFLOW, DONE, DEAD) > 0 -- something waits for a time
@@ -186,7 +39,7 @@ if times then
   sweep()
   cut(200)
 end
-if meta[5] then turn_both() end
+if meta[5] then turn_both(meta[5], tonumber(meta[6] or 1000000)) end
 if tonumber(NUMBER) % 64 == 1 then retire() end
 
 -- The claim itself: read and choose, then write.
@@ -331,6 +184,89 @@ local function consider_parked()
   end
 end
 
+-- What a subscription takes from its topic's stream.
+local cursor, cursor_n = meta[7], tonumber(meta[8] or 0)
+local sets, first_cursor, added, repeated, strange = {}, cursor, 0, 0, 0 -- records of new events; counts
+local gap, gap_from, gap_to = 0, nil, nil -- events that were cut before they were taken
+local drained, stalled = true, false
+local number = cursor and tonumber(call('HGET', META, 'seq') or 0)
+if not cursor and BASE and call('HEXISTS', SUBS, string.match(TAG, ':([^:]*):$')) == 1 then -- it is lost
+  cursor, cursor_n = found(string.match(TAG, ':([^:]*):$'))
+  number = tonumber(call('HGET', META, 'seq') or 0)
+end
+
+-- admit makes a job of an event and takes it, or sets it aside.
+local function admit(id, at, head, payload)
+  number = number + 1
+  local place = '3e8F' .. string.format('%011x', number)
+  local el, rec = place .. ':' .. id, '1' .. place .. string.format('%011x', at) .. head .. payload
+  local k = #sets
+  sets[k + 1], sets[k + 2] = JOB .. id, rec
+  added = added + 1
+  local ok, kind = suits(rec)
+  if ok then take(el, id, rec, nil, kind) else moves[#moves + 1] = {kind, el} end
+end
+
+-- met notes the number of an event at which the cursor comes by, and what is missing before it.
+local function met(n)
+  if n > cursor_n + 1 then
+    gap, gap_from, gap_to = gap + n - cursor_n - 1, gap_from or cursor_n + 1, n - 1
+  end
+  cursor_n = n
+end
+
+-- fetch takes new events straight into leases, a few at a time since they may be large. An event that is a job already, or
+-- was one within the window, is passed by: somebody set the cursor back.
+local function fetch(room)
+  local windows = call('EXISTS', GEN0, GEN1, NAMED0, NAMED1) > 0 and {GEN0, GEN1, NAMED0, NAMED1} or {}
+  local looked, step = 0, 8
+  while taken < MOST and bytes < BYTES and added < room and looked < MOST + 100 do
+    step = math.min(step, MOST - taken, room - added)
+    local entries, ids, names = call('XRANGE', STREAM, '(' .. cursor, '+', 'COUNT', step), {}, {META}
+    if #entries == 0 then return end
+    for i, entry in ipairs(entries) do
+      ids[i] = entry[2][4] or ''
+      names[i + 1] = JOB .. ids[i]
+    end
+    local known = {}
+    if call('EXISTS', unpack(names)) > 1 then
+      for i = 1, #ids do known[i] = call('EXISTS', META, names[i + 1]) > 1 end
+    end
+    for _, key in ipairs(windows) do
+      for i, entry in ipairs(call('HMGET', key, unpack(ids))) do known[i] = known[i] or entry end
+    end
+    local seen = {}
+    for i, entry in ipairs(entries) do
+      local n, id, head, payload = event(entry)
+      if n then met(n) end
+      if not n then
+        strange = strange + 1
+      elseif known[i] or seen[id] then
+        repeated = repeated + 1
+      else
+        seen[id] = true
+        admit(id, tonumber(string.match(entry[1], '^%d+')), head, payload)
+      end
+      cursor = entry[1]
+    end
+    looked = looked + #entries
+    if #entries < step then return end
+    step = bytes > looked * 32768 and 4 or 25
+  end
+  drained = false
+end
+
+local function fetch_as_room_is()
+  if not cursor or meta[9] then return end -- no subscription, or it is detached
+  if taken >= MOST or bytes >= BYTES then
+    drained = false
+    return
+  end
+  local room = tonumber(meta[3]) and math.max(0, meta[3] - depth(meta[4])) or math.huge
+  fetch(room)
+  stalled = added >= room
+end
+
 local special -- something waits outside the list; nil: nobody looked
 
 -- choose looks at no more than it wants; and at a hundred more where some of those were set aside, since what it wants
@@ -356,6 +292,7 @@ local function choose()
     consider(READY, call('LRANGE', READY, 0, want - 1))
     if #moves > before and taken < MOST then consider(READY, call('LRANGE', READY, want, want + 99)) end
   end
+  fetch_as_room_is()
   if special then consider_urgent(middle, '+inf') end
 end
 
@@ -393,8 +330,31 @@ local function move()
   end
 end
 
+-- follow writes what was taken from the stream, and where the subscription stands now. It tells how many are left there.
+local function follow()
+  if #sets > 0 then
+    call('MSET', unpack(sets))
+    call('HSET', META, 'seq', number)
+  end
+  if stalled then
+    call('SET', TAG .. 'stalled', 1) -- who ends a job rings
+  elseif tonumber(meta[3]) then
+    call('UNLINK', TAG .. 'stalled')
+  end
+  if cursor ~= first_cursor then
+    call('HSET', META, 'cursor', cursor, 'cursor_n', string.format('%.0f', cursor_n))
+    if gap > 0 then call('HSET', META, 'lost_from', gap_from, 'lost_to', gap_to, 'lost_at', now) end
+    enter(string.match(TAG, ':([^:]*):$'), cursor)
+    for name, n in pairs({accepted = added, repeated = repeated, strange = strange, lost = gap}) do count(name, n) end
+  end
+  local topic = call('HMGET', TOPIC, 'n', 'kept')
+  keep_at_times(topic[2])
+  return (drained or stalled) and 0 or math.max(0, (tonumber(topic[1]) or 0) - cursor_n)
+end
+
 if MOST > 0 and not meta[1] then choose() end
 remove()
+local unread = cursor and follow() or 0
 if taken > 0 then
   call('HSET', CLAIMS, WORKER, NUMBER .. ' ' .. now .. '\n' .. table.concat(els, '\n'))
   call('ZADD', LEASES, unpack(leases))
@@ -407,7 +367,7 @@ move()
 if meta[1] then
   out[1] = 'paused'
 else
-  out[3] = call('LLEN', READY) + (special == false and 0 or call('ZCARD', URGENT))
+  out[3] = unread + call('LLEN', READY) + (special == false and 0 or call('ZCARD', URGENT))
   if special ~= false or #moves > 0 then out[7] = call('ZCARD', PARKED) end
   if special and out[7] > 0 and (taken >= MOST or bytes >= BYTES) then fresh = true end -- others may take them
   if out[3] > 0 or fresh then ring() end

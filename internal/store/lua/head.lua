@@ -35,13 +35,14 @@ end
 
 -- ring puts the one token into the bell. Speed rests on it and nothing else: what stands there by mistake is no
 -- reason for a script to fail.
-local function ring()
-  local n = redis.pcall('LLEN', BELL)
+local function ring(bell)
+  bell = bell or BELL
+  local n = redis.pcall('LLEN', bell)
   if type(n) == 'table' then
-    call('UNLINK', BELL)
+    call('UNLINK', bell)
     n = 0
   end
-  if n == 0 then call('LPUSH', BELL, '1') end
+  if n == 0 then call('LPUSH', bell, '1') end
 end
 
 -- earlier tells whether a time comes before all that wait in a zset of times.

@@ -174,7 +174,7 @@ local function count_effects()
   count('mismatches', mismatches)
 end
 if tallies then count_effects() end
-if call('EXISTS', OVERFLOW) == 1 then ring() end -- there may be room now
+if call('EXISTS', OVERFLOW, TAG .. 'stalled') > 0 then ring() end -- there may be room now
 announce()
 local reply = answers(words)
 table.insert(reply, 1, now)
