@@ -16,7 +16,7 @@ func (c *change) moveAll(ctx context.Context, jobs []JobInfo) error {
 		requests[i] = Request{
 			Queue: c.move.q.Name(), Kind: j.Kind, ID: j.ID, Payload: j.Payload, Headers: j.Headers, Priority: j.Priority,
 			LIFO: j.LIFO, MaxFailures: j.MaxFailures, Retention: j.Retention, Version: j.Version,
-			born: j.BornAt, scope: j.Scope, // what it did here is known there
+			born: j.BornAt, scope: j.Scope, event: ownEvent(j.ID, j.Event), replay: j.Replay, again: j.Again, // what it did here is known there
 		}
 	}
 	said, _ := c.q.client.EnqueueMany(ctx, requests) // each answer has its error

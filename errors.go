@@ -17,6 +17,9 @@ var (
 	ErrConflict = errors.New("the id is taken by other work: another kind or payload")
 	// ErrFull: the queue holds as many live jobs as its capacity allows. See FullError.
 	ErrFull = errors.New("queue is full")
+	// ErrNoSubscription: the topic has no subscription, and nothing bounds its stream: the event would be kept for ever.
+	// Make a subscription, or give the topic a capacity.
+	ErrNoSubscription = errors.New("no subscription, and no capacity: create a subscription, or set a capacity, first")
 	// ErrUnavailable: Redis did not take the call; nothing happened. It is away, out of memory,
 	// or does not permit it.
 	ErrUnavailable = store.ErrUnavailable
@@ -70,11 +73,14 @@ var (
 
 // FullError says how full a queue is. It unwraps to ErrFull.
 type FullError struct {
-	Queue           string
-	Depth, Capacity int64 // live jobs
+	Queue           string // or "topic:NAME"
+	Depth, Capacity int64  // live jobs; entries of a topic's stream
 }
 
 func (e *FullError) Error() string {
+	if topic, ok := store.TopicOf(e.Queue); ok {
+		return fmt.Sprintf("topic %s is full (%d of %d)", topic, e.Depth, e.Capacity)
+	}
 	return fmt.Sprintf("queue %s is full (%d of %d)", e.Queue, e.Depth, e.Capacity)
 }
 

@@ -66,6 +66,10 @@ type JobInfo struct {
 	BornAt                                                    time.Time // by which receipts judge its age; kept by Restore
 	// Scope is the queue in which the job was first enqueued, by which its receipts are kept; a move and Restore keep it.
 	Scope string
+	// Event is the ID of the event in a subscription, Replay what brought it again, as of an Attempt; "" = none. Again tells a
+	// replay that repeats effects. A move and Restore keep them, since receipts go by them.
+	Event, Replay string
+	Again         bool
 }
 
 func jobInfo(queue string, i store.Info) JobInfo {
@@ -86,6 +90,7 @@ func jobInfo(queue string, i store.Info) JobInfo {
 		j.Priority, j.LIFO, j.Retention = r.Head.Priority, r.Head.LIFO, r.Retention
 		j.MaxFailures, j.Version, j.EnqueuedAt, j.DueAt, j.BornAt = r.MaxFailures, r.Version, r.EnqueuedAt, r.DueAt(), r.BornAt()
 		j.Scope = cmp.Or(r.Scope, queue)
+		j.Event, j.Replay, j.Again = eventOf(j.ID, r.Event, j.Scope), r.Replay, r.Again
 	}
 	if !i.NextAt.IsZero() {
 		j.DueAt = i.NextAt
@@ -144,6 +149,9 @@ type jobJSON struct {
 	Version         *int              `json:"version"`
 	BornAt          *string           `json:"born_at"`
 	Scope           *string           `json:"scope"`
+	Event           *string           `json:"event"`
+	Replay          *string           `json:"replay"`
+	Again           *bool             `json:"again"`
 	// MaxFailuresGiven is false where the job itself names none: MaxFailures is then the default, and the worker's counts.
 	MaxFailuresGiven *bool `json:"max_failures_given"`
 }
@@ -176,6 +184,7 @@ func (o *jobJSON) fill(j JobInfo) {
 	o.MaxFailures, o.Version, o.BornAt = &j.MaxFailures, &j.Version, utc(j.BornAt)
 	scope := cmp.Or(j.Scope, j.Queue)
 	o.Scope = &scope
+	o.Event, o.Replay, o.Again = orNull(j.Event), orNull(j.Replay), &j.Again
 	if o.Headers = j.Headers; o.Headers == nil {
 		o.Headers = map[string]string{}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/waybillhq/waybill/internal/record"
 	"github.com/waybillhq/waybill/internal/runner"
 )
 
@@ -37,11 +38,44 @@ type Attempt struct {
 	BornAt time.Time
 	// ClaimedAt is when this attempt began to hold the job, by Redis's clock; zero in an attempt made by hand.
 	ClaimedAt time.Time
+	// Event is the ID of the event in a subscription, which is the job's own ID unless a replay brought the job; "" elsewhere.
+	Event string
+	// Replay names the replay that brought the job again; "" = it is the event's first delivery, or no event's.
+	Replay string
 	// Scope is the queue in which the job was first enqueued. Receipts are kept by it, so that a job that is moved to
 	// another queue keeps them.
 	Scope string
 
+	again bool            // a replay that repeats effects
 	inner *runner.Attempt // nil: made by hand, for a test of a handler
+}
+
+// eventOf is the ID of the event that a job is of: its record says it, or in a subscription it is the job's own; "" = of none.
+func eventOf(id, recorded, scope string) string {
+	if recorded == "" && strings.Contains(scope, "/") {
+		return id
+	}
+	return recorded
+}
+
+// ownEvent is the event as a record has it: "" where it is the job's own ID.
+func ownEvent(id, event string) string {
+	if event == id {
+		return ""
+	}
+	return event
+}
+
+// EffectID is the ID by which the job's effects are known: its own; that of the event in a subscription, also in a replay, so
+// that an effect that is there is not repeated; and in a replay that is to repeat effects one of its own.
+func (a *Attempt) EffectID() string {
+	switch {
+	case a.Event == "":
+		return a.ID
+	case a.again:
+		return shortened(a.Event+"/"+a.Replay, record.MaxID)
+	}
+	return a.Event
 }
 
 // Check asks Redis whether this attempt still holds the job, and renews the lease if so.
@@ -74,10 +108,15 @@ func (a *Attempt) Stopping() <-chan struct{} {
 	return a.inner.Stopping()
 }
 
-// IdempotencyKey is what to give an outside system, the same for every attempt of the job:
-// KIND/ID, with steps behind; above 255 bytes its SHA-256 in hex.
+// IdempotencyKey is what to give an outside system, the same for every attempt of the job: KIND/ID, or in a subscription
+// TOPIC/SUBSCRIPTION/EVENT, since another subscription does other work with the event; with steps behind; above 255 bytes
+// its SHA-256 in hex.
 func (a *Attempt) IdempotencyKey(step ...string) string {
-	return shortened(strings.Join(append([]string{a.Kind, a.ID}, step...), "/"), 255)
+	of := a.Kind
+	if a.Event != "" {
+		of = a.Scope
+	}
+	return shortened(strings.Join(append([]string{of, a.EffectID()}, step...), "/"), 255)
 }
 
 // shortened is a name of at most so many bytes: itself, or its SHA-256 in hex.

@@ -42,6 +42,7 @@ func TestJobInfo_JSON(t *testing.T) {
 			"headers": map[string]any{}, "enqueued_at": "2026-01-02T02:04:05.678Z", "due_at": nil,
 			"progress":   map[string]any{"percent": 40.0, "note": "half", "at": "2026-01-02T02:04:05.678Z"},
 			"started_at": nil, "finished_at": nil, "lease_ends_at": nil, "version": 0.0, "born_at": nil, "scope": "mail",
+			"event": nil, "replay": nil, "again": false,
 			"max_failures_given": false,
 			"errors": []any{map[string]any{
 				"attempt": 1.0, "at": "2026-01-02T02:04:05.678Z", "type": "failure", "message": "boom", "worker": "w", "stack": nil,
@@ -59,7 +60,7 @@ func TestJobInfo_JSON(t *testing.T) {
 				t.Errorf("%s is %v", field, v)
 			}
 		}
-		if len(got) != 34 {
+		if len(got) != 37 {
 			t.Errorf("%d fields", len(got))
 		}
 	})

@@ -29,6 +29,9 @@ type KindOptions struct {
 const (
 	keyJob     = "job"
 	keyKind    = "kind"
+	keyQueue   = "queue"
+	keyCursor  = "cursor"
+	keyError   = "error"
 	keyVersion = "version"
 )
 
@@ -177,8 +180,18 @@ func (k *ResultKind[In, Out]) Handle(w *Worker, h func(context.Context, *Job[In]
 	}, m)
 }
 
+// HandleQueue makes w run all jobs of one queue, or of a subscription, as jobs of this kind: see Worker.HandleQueue.
+func (k *Kind[In]) HandleQueue(w *Worker, q QueueOptions, o KindOptions, h func(context.Context, *Job[In]) error, m ...Middleware) {
+	w.HandleQueue(q, o, k.typed(w, func(ctx context.Context, job *Job[In]) ([]byte, error) { return nil, h(ctx, job) }), m...)
+}
+
 func (k *kind[In]) handle(w *Worker, h func(context.Context, *Job[In]) ([]byte, error), m []Middleware) {
-	w.register(k.name, k.o, func(ctx context.Context, a *Attempt) ([]byte, error) {
+	w.register(k.name, k.o, k.typed(w, h), m)
+}
+
+// typed is the handler with its arguments decoded.
+func (k *kind[In]) typed(w *Worker, h func(context.Context, *Job[In]) ([]byte, error)) Handler {
+	return func(ctx context.Context, a *Attempt) ([]byte, error) {
 		args, err := k.decode(a.Version, a.Payload)
 		var newer *newerVersion
 		if errors.As(err, &newer) {
@@ -190,5 +203,5 @@ func (k *kind[In]) handle(w *Worker, h func(context.Context, *Job[In]) ([]byte, 
 			return nil, Dead(fmt.Errorf("decode payload of kind %s: %w", k.name, err))
 		}
 		return h(ctx, &Job[In]{Attempt: a, Args: args})
-	}, m)
+	}
 }

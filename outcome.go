@@ -28,7 +28,7 @@ func (o Outcome) Taken() bool {
 	return o == OutcomeAccepted || o == OutcomeDuplicate || o == OutcomeWaited || o == OutcomeSpilled
 }
 
-// Enqueued is the answer to one job. ID and Queue are there also with an error.
+// Enqueued is the answer to one job. ID and Queue are there also with an error. Of an event the queue is "topic:NAME".
 type Enqueued struct {
 	ID, Queue string
 	Outcome   Outcome
@@ -43,18 +43,29 @@ func (e *Enqueued) answer(a store.Enqueued, waited bool) {
 	case errors.Is(a.Err, ErrUnavailable):
 		e.fail(OutcomeUnavailable, a.Err)
 	case errors.Is(a.Err, ErrNewer):
-		e.fail(OutcomeConflict, fmt.Errorf("job %s in queue %s: %w: %w", e.ID, e.Queue, ErrConflict, a.Err))
+		e.fail(OutcomeConflict, fmt.Errorf("%s: %w: %w", jobIn(e.ID, e.Queue), ErrConflict, a.Err))
 	case a.Err != nil:
 		e.fail(OutcomeUnknown, a.Err)
 	case a.Outcome == store.Full:
 		e.fail(OutcomeRejected, &FullError{Queue: e.Queue, Depth: a.Depth, Capacity: a.Capacity})
+	case a.Outcome == store.Nobody:
+		topic, _ := store.TopicOf(e.Queue)
+		e.fail(OutcomeRejected, fmt.Errorf("topic %s: %w", topic, ErrNoSubscription))
 	case a.Outcome == store.Conflict:
-		e.fail(OutcomeConflict, fmt.Errorf("job %s in queue %s: %w", e.ID, e.Queue, ErrConflict))
+		e.fail(OutcomeConflict, fmt.Errorf("%s: %w", jobIn(e.ID, e.Queue), ErrConflict))
 	case a.Outcome == store.Accepted && waited:
 		e.Outcome = OutcomeWaited
 	default:
 		e.Outcome = Outcome(a.Outcome)
 	}
+}
+
+// jobIn names a job and its queue for people, or an event and its topic.
+func jobIn(id, queue string) string {
+	if topic, ok := store.TopicOf(queue); ok {
+		return "event " + id + " of topic " + topic
+	}
+	return "job " + id + " in queue " + queue
 }
 
 // BulkErrorOf is the error of an EnqueueMany with these answers: nil where every job was taken, also where there are none,

@@ -18,7 +18,11 @@ type Queue struct {
 
 // Queue gives a queue by name. It sends nothing; a bad name is told by the first method as ErrInvalid.
 func (c *Client) Queue(name string) *Queue {
-	q, err := c.queue(orDefault(name))
+	name = orDefault(name)
+	if err := store.CheckQueue(name); err != nil {
+		return &Queue{client: c, err: err}
+	}
+	q, err := c.queue(name)
 	return &Queue{client: c, q: q, err: err}
 }
 

@@ -14,7 +14,7 @@ const Unlimited = -1
 
 // Request is a job not yet sent. Kinds make it; tools may fill it by hand.
 type Request struct {
-	Queue       string            // "" = "default"
+	Queue       string            // "" = "default"; "topic:NAME" publishes an event: see package topic
 	Kind        string            // what handler; required
 	ID          string            // "" = generated when it is sent
 	Payload     []byte            // handed to the handler as it is; may be empty
@@ -35,6 +35,9 @@ type Request struct {
 	// Of a job that was enqueued before, elsewhere: what its receipts go by.
 	born  time.Time // zero = it is new
 	scope string    // "" = it is new
+	// Likewise of a replay; see record.Job.
+	event, replay string
+	again         bool
 }
 
 // FullPolicy says what happens to a job that finds its queue full: FullReject, FullSpill, FullWait or FullWaitFor. A
@@ -126,8 +129,13 @@ func (r Request) check(maxPayload int) error {
 	if r.err != nil {
 		return &record.InputError{Field: "payload", Why: "can't be encoded: " + r.err.Error()}
 	}
-	if err := store.CheckQueue(r.Queue); err != nil {
+	if err := store.CheckAddress(r.Queue); err != nil {
 		return err
+	}
+	if topic, ok := store.TopicOf(r.Queue); ok {
+		if err := r.checkEvent(topic); err != nil {
+			return err
+		}
 	}
 	if r.OnFull < FullSpill {
 		return invalid("on full", "is %d: a policy, or a time to wait", r.OnFull)
@@ -136,6 +144,27 @@ func (r Request) check(maxPayload int) error {
 		return err
 	}
 	return record.CheckSize(r.Payload, maxPayload)
+}
+
+// checkEvent refuses what an event can't have: what happens to its jobs is for each subscription to say.
+func (r Request) checkEvent(topic string) error {
+	for _, no := range []struct {
+		field string
+		given bool
+	}{
+		{"priority", r.Priority != 0},
+		{"lifo", r.LIFO},
+		{"delay", r.Delay != 0},
+		{"at", !r.At.IsZero()},
+		{"max failures", r.MaxFailures != 0},
+		{"retention", r.Retention != 0},
+		{"on full", r.OnFull == FullSpill},
+	} {
+		if no.given {
+			return invalid(no.field, "can't be given to an event (topic %s): its subscriptions decide, and nothing is spilled", topic)
+		}
+	}
+	return nil
 }
 
 // add is the request as the store takes it.
@@ -148,6 +177,7 @@ func (r Request) job() record.Job {
 	return record.Job{
 		Kind: r.Kind, Payload: r.Payload, Named: r.ID != r.generated, Delay: r.Delay, At: r.At, Retention: r.Retention,
 		MaxFailures: r.MaxFailures, Version: r.Version, Headers: r.Headers, Born: r.born, Scope: scopeIn(r.Queue, r.scope),
+		Event: r.event, Replay: r.replay, Again: r.again,
 	}
 }
 

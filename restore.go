@@ -81,6 +81,7 @@ func (j JobInfo) back(queue string) (store.Add, error) {
 	job := record.Job{
 		Kind: j.Kind, Payload: j.Payload, Named: true, Retention: j.Retention, MaxFailures: j.MaxFailures, Version: j.Version,
 		Headers: j.Headers, Born: j.BornAt, Scope: scopeIn(queue, cmp.Or(j.Scope, j.Queue)),
+		Event: ownEvent(j.ID, j.Event), Replay: j.Replay, Again: j.Again,
 	}
 	return store.Add{ID: j.ID, Priority: j.Priority, LIFO: j.LIFO, Job: job, Back: b}, job.Check(j.ID, j.Priority)
 }

@@ -43,6 +43,7 @@ func (o *jobJSON) into(j *JobInfo) error {
 	j.ResultDropped, j.CancelRequested = or(o.ResultDropped), or(o.CancelRequested)
 	j.Retention = time.Duration(or(o.RetentionMS)) * time.Millisecond
 	j.Token, j.Worker, j.Reason, j.Headers, j.Scope = or(o.Token), or(o.Worker), or(o.Reason), o.Headers, or(o.Scope)
+	j.Event, j.Replay, j.Again = or(o.Event), or(o.Replay), or(o.Again)
 	for _, e := range o.Errors {
 		x := JobError{Attempt: e.Attempt, Type: e.Type, Message: e.Message, Worker: or(e.Worker), Stack: or(e.Stack)}
 		if err := parseUTC(&x.At, e.At); err != nil {

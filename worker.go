@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -37,6 +38,9 @@ type QueueOptions struct {
 	Name        string // "" = "default"
 	Concurrency int    // attempts at a time in this queue; 0 = WorkerOptions.Concurrency, or 10 where that is 0
 	Weight      int    // share of the slots where several queues want some, from 1 to 1000; 0 = 1
+	// Subscribe makes the subscription that Name is ("topic/subscription") where it does not exist, when the worker starts:
+	// at this place of the topic's stream. "" = it is not made. See topic.Place.
+	Subscribe string
 }
 
 // WorkerOptions of a Worker; the zero value works off the queues of the kinds it handles.
@@ -77,6 +81,8 @@ type Worker struct {
 	ended      bool // no queue begins any more
 	quiet      bool
 	kinds      map[string]handled
+	within     map[string]handled // by queue: those that have a handler of their own, for every kind
+	own        []QueueOptions     // of them
 	middleware []Middleware
 	served     map[string]*served
 	launch     func(*served) // begins to work a queue off, while Run goes on
@@ -103,7 +109,7 @@ func NewWorker(c *Client, o WorkerOptions) (*Worker, error) {
 		return nil, err
 	}
 	o.Queues = slices.Clone(o.Queues)
-	return &Worker{client: c, o: o, log: o.Logger, kinds: map[string]handled{}, served: map[string]*served{}}, nil
+	return &Worker{client: c, o: o, log: o.Logger, kinds: map[string]handled{}, within: map[string]handled{}, served: map[string]*served{}}, nil
 }
 
 func (o WorkerOptions) check() error {
@@ -141,7 +147,14 @@ func (o QueueOptions) check() error {
 	if o.Weight < 0 || o.Weight > maxWeight {
 		return invalid("weight of queue "+name, "is %d: from 1 to %d, or 0", o.Weight, maxWeight)
 	}
-	return nil
+	if o.Subscribe == "" {
+		return nil
+	}
+	if !strings.Contains(name, "/") {
+		return invalid("subscribe", "is given for queue %s: a subscription is TOPIC/NAME", name)
+	}
+	_, err := store.CheckPlace("subscribe", o.Subscribe)
+	return err
 }
 
 func invalid(field, format string, args ...any) error {
@@ -165,6 +178,38 @@ func (w *Worker) HandleFunc(kind string, o KindOptions, h Handler, m ...Middlewa
 	w.register(kind, o, h, m)
 }
 
+// HandleQueue runs all jobs of one queue, or of a subscription, with h, whatever their kind and whatever handlers their kinds
+// have elsewhere; and the worker works that queue off beside those of WorkerOptions.Queues, or of the kinds. Of o the policy
+// counts: MaxFailures, Retry, Timeout, and Retention for jobs that say nothing. It panics on a bad name or bad options, where
+// the queue has a handler, or the worker runs.
+func (w *Worker) HandleQueue(q QueueOptions, o KindOptions, h Handler, m ...Middleware) {
+	q.Name = orDefault(q.Name)
+	if err := q.check(); err != nil {
+		panic(fmt.Sprintf("waybill: handler for queue %s: %v", q.Name, err))
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.started {
+		panic("waybill: handler for queue " + q.Name + " registered after Run")
+	}
+	if _, ok := w.within[q.Name]; ok {
+		panic("waybill: two handlers for queue " + q.Name)
+	}
+	w.within[q.Name] = handled{w.defaults(o), wrapped(h, m)}
+	w.own = append(w.own, q)
+}
+
+// defaults are the options of a handler with what the worker says where they say nothing.
+func (w *Worker) defaults(o KindOptions) KindOptions {
+	if o.Retry == nil {
+		o.Retry = w.o.Retry
+	}
+	if o.MaxFailures == 0 {
+		o.MaxFailures = DefaultMaxFailures
+	}
+	return o
+}
+
 func (w *Worker) register(kind string, o KindOptions, h Handler, m []Middleware) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -177,13 +222,7 @@ func (w *Worker) register(kind string, o KindOptions, h Handler, m []Middleware)
 	if o.Concurrency < 0 || o.Concurrency > 0 && kind == AnyKind {
 		panic(fmt.Sprintf("waybill: handler for kind %s: concurrency is %d: at least 0, and 0 for every kind", kind, o.Concurrency))
 	}
-	if o.Retry == nil {
-		o.Retry = w.o.Retry
-	}
-	if o.MaxFailures == 0 {
-		o.MaxFailures = DefaultMaxFailures
-	}
-	w.kinds[kind] = handled{o, wrapped(h, m)}
+	w.kinds[kind] = handled{w.defaults(o), wrapped(h, m)}
 }
 
 // wrapped is a handler within its middleware, the first outermost.
@@ -194,29 +233,41 @@ func wrapped(h Handler, m []Middleware) Handler {
 	return h
 }
 
-func (w *Worker) of(kind string) handled {
+func (w *Worker) of(queue, kind string) handled {
+	if h, ok := w.within[queue]; ok {
+		return h
+	}
 	if h, ok := w.kinds[kind]; ok {
 		return h
 	}
 	return w.kinds[AnyKind]
 }
 
-func (w *Worker) policy(kind string) runner.Policy {
-	o := w.of(kind).o
-	return runner.Policy{MaxFailures: o.MaxFailures, Retry: o.Retry, Timeout: o.Timeout}
+// policy is that of a queue's jobs. Retention goes with each job that a kind enqueues; where all jobs of a queue have one
+// handler it says what their producers can't.
+func (w *Worker) policy(queue string) func(kind string) runner.Policy {
+	return func(kind string) runner.Policy {
+		o := w.of(queue, kind).o
+		p := runner.Policy{MaxFailures: o.MaxFailures, Retry: o.Retry, Timeout: o.Timeout}
+		if _, ok := w.within[queue]; ok {
+			p.Retention = o.Retention
+		}
+		return p
+	}
 }
 
 // attempt is the handler's view of a delivery.
 func (w *Worker) attempt(queue string, a *runner.Attempt) *Attempt {
 	most := a.Rec.MaxFailures
 	if most == 0 {
-		most = w.of(a.Rec.Kind).o.MaxFailures
+		most = w.of(queue, a.Rec.Kind).o.MaxFailures
 	}
+	scope := cmp.Or(a.Rec.Scope, queue)
 	return &Attempt{
 		ID: a.ID, Queue: queue, Kind: a.Rec.Kind, Token: a.Token, Payload: a.Rec.Payload, Headers: a.Rec.Headers,
 		Number: a.Delivery.Attempt, Failures: a.Failures, Crashes: a.Crashes, MaxFailures: most,
 		Priority: a.Rec.Head.Priority, Version: a.Rec.Version, EnqueuedAt: a.Rec.EnqueuedAt, DueAt: a.Rec.DueAt(),
-		BornAt: a.Rec.BornAt(), ClaimedAt: a.ClaimedAt(), Scope: cmp.Or(a.Rec.Scope, queue),
-		inner: a,
+		BornAt: a.Rec.BornAt(), ClaimedAt: a.ClaimedAt(), Scope: scope,
+		Event: eventOf(a.ID, a.Rec.Event, scope), Replay: a.Rec.Replay, again: a.Rec.Again, inner: a,
 	}
 }

@@ -22,6 +22,7 @@ type served struct {
 	runner *runner.Runner
 
 	concurrency int
+	subscribe   string // the place of the subscription that is to be there; "" = none is made
 	stop        context.CancelFunc
 	ended       chan struct{}
 	err         error // once it has ended
@@ -76,9 +77,13 @@ func (w *Worker) Run(ctx context.Context) error {
 func (w *Worker) serve(ctx context.Context, s *served, p *presence) {
 	defer s.stop()
 	p.call()
-	unheed := s.heed(p)
-	s.err = s.runner.Run(ctx)
-	unheed()
+	if s.err = w.subscribe(ctx, s); s.err == nil {
+		unheed := s.heed(p)
+		s.err = s.runner.Run(ctx)
+		unheed()
+	} else {
+		p.stop() // a worker that can't do what it was told says so
+	}
 	w.mu.Lock()
 	delete(w.served, s.name)
 	w.mu.Unlock()
@@ -105,7 +110,7 @@ func (w *Worker) start(launch func(*served)) error {
 	if w.started {
 		return errors.New("waybill: Run called twice")
 	}
-	if len(w.kinds) == 0 {
+	if len(w.kinds)+len(w.within) == 0 {
 		return &record.InputError{Field: "handlers", Why: "are none: register at least one kind"}
 	}
 	if err := w.checkQueues(); err != nil {
@@ -120,6 +125,9 @@ func (w *Worker) start(launch func(*served)) error {
 	for name, h := range w.kinds {
 		w.kinds[name] = handled{h.o, wrapped(h.handle, w.middleware)}
 	}
+	for name, h := range w.within {
+		w.within[name] = handled{h.o, wrapped(h.handle, w.middleware)}
+	}
 	w.started, w.launch = true, launch
 	w.team = w.newTeam()
 	for _, q := range queues {
@@ -132,7 +140,7 @@ func (w *Worker) start(launch func(*served)) error {
 
 // newTeam makes what the queues share.
 func (w *Worker) newTeam() *runner.Team {
-	slots := runner.SlotsOptions{Total: w.o.Concurrency, Strict: w.o.StrictPriority, Limits: map[string]int{}, Bounded: true}
+	slots := runner.SlotsOptions{Total: w.o.Concurrency, Strict: w.o.StrictPriority, Limits: map[string]int{}, Bounded: len(w.within) == 0}
 	for name, h := range w.kinds {
 		if h.o.Concurrency > 0 {
 			slots.Limits[name] = h.o.Concurrency
@@ -157,7 +165,7 @@ func (w *Worker) add(q QueueOptions) error {
 	if err != nil {
 		return err
 	}
-	s := &served{name: known.Name(), queue: known, ended: make(chan struct{})}
+	s := &served{name: known.Name(), queue: known, subscribe: q.Subscribe, ended: make(chan struct{})}
 	s.concurrency = cmp.Or(q.Concurrency, w.o.Concurrency, DefaultConcurrency)
 	s.runner = w.runner(known, s.concurrency, q.Weight)
 	if w.quiet {
@@ -186,8 +194,18 @@ func (w *Worker) checkQueues() error {
 
 // queues are those of the options, or of the handled kinds, by name.
 func (w *Worker) queues() []QueueOptions {
+	out := w.listedQueues()
+	for _, q := range w.own {
+		if !slices.ContainsFunc(out, func(o QueueOptions) bool { return orDefault(o.Name) == q.Name }) {
+			out = append(out, q)
+		}
+	}
+	return out
+}
+
+func (w *Worker) listedQueues() []QueueOptions {
 	if len(w.o.Queues) > 0 {
-		return w.o.Queues
+		return slices.Clone(w.o.Queues)
 	}
 	names := map[string]bool{}
 	for _, h := range w.kinds {
@@ -202,14 +220,15 @@ func (w *Worker) queues() []QueueOptions {
 
 func (w *Worker) runner(q *knownQueue, concurrency, weight int) *runner.Runner {
 	var kinds []string
-	if _, every := w.kinds[AnyKind]; !every {
+	_, every := w.kinds[AnyKind]
+	if _, own := w.within[q.Name()]; !every && !own {
 		kinds = slices.Sorted(maps.Keys(w.kinds))
 	}
 	return w.team.Runner(runner.Options{
 		Name: q.Name(), Queue: q.Queue, Concurrency: concurrency, Weight: weight, Lease: w.o.Lease, Grace: w.o.Grace,
-		Kinds: kinds, Policy: w.policy,
+		Kinds: kinds, Policy: w.policy(q.Name()),
 		Handle: func(ctx context.Context, a *runner.Attempt) ([]byte, error) {
-			return w.of(a.Rec.Kind).handle(ctx, w.attempt(q.Name(), a))
+			return w.of(q.Name(), a.Rec.Kind).handle(ctx, w.attempt(q.Name(), a))
 		},
 	})
 }

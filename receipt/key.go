@@ -62,7 +62,7 @@ func ForAttempt(a *waybill.Attempt, step ...string) Key {
 	}
 	return Key{
 		// A space stands in no ID: with a slash a job's step could be another job.
-		err: err, Scope: cmp.Or(a.Scope, a.Queue, "default"), ID: strings.Join(append([]string{a.ID}, step...), " "),
+		err: err, Scope: cmp.Or(a.Scope, a.Queue, "default"), ID: strings.Join(append([]string{a.EffectID()}, step...), " "),
 		Fingerprint: sum.Sum(nil), Token: cmp.Or(a.Token, handMade), Born: bornAt(a), Job: a.ID, IdempotencyKey: a.IdempotencyKey(step...), attempt: a,
 	}
 }
