@@ -22,8 +22,8 @@ var steps = []step{
 		{"settle", "  if #generated > 0 then call('HSET', window('g'), unpack(generated)) end\n", ""},
 	}},
 	{name: "run entries", cuts: []cut{
-		{"claim", "local entries = call('HMGET', RUNS, unpack(ids))", "local entries = {}"},
-		{"claim", "  runs[k + 1], runs[k + 2] = id, attempt.run\n", ""},
+		{"pick", "local entries = call('HMGET', RUNS, unpack(ids))", "local entries = {}"},
+		{"pick", "  runs[k + 1], runs[k + 2] = id, attempt.run\n", ""},
 		{"claim", "  call('HSET', RUNS, unpack(runs))\n", ""},
 		{"ended", "  call('HDEL', RUNS, unpack(ids))\n", ""},
 	}},
@@ -39,12 +39,12 @@ var steps = []step{
 		{"ended", "  if #news > 0 then redis.pcall('PUBLISH', TAG .. 'ended', table.concat(news, '\\n')) end\n", ""},
 	}},
 	{name: "bell", cuts: []cut{
-		{"head", "  if n == 0 then call('LPUSH', BELL, '1') end\n", ""},
+		{"head", "  if n == 0 then call('LPUSH', bell, '1') end\n", ""},
 	}},
 	{name: "upkeep", cuts: []cut{
 		{"claim", "local first_lease = take_back_expired()\n", "local first_lease = math.huge\n"},
 		{"claim", "local times = call('EXISTS', DUE, RETRY, OVERFLOW, DONE, DEAD) > 0", "local times = false"},
-		{"claim", "if meta[5] then turn_both() end\n", ""},
+		{"claim", "if meta[5] then turn_both(meta[5], tonumber(meta[6] or 1000000)) end\n", ""},
 	}},
 	{name: "cancels, errors, progress", cuts: []cut{
 		{"ended", "  if call('EXISTS', CANCELS, FAULTS, PROGRESS) > 0 then", "  if false then"},

@@ -26,7 +26,7 @@ type verb struct {
 var verbs = []verb{
 	{"enqueue", nil, ""},
 	{"publish", []string{"ended", "turn", "topics"}, ""},
-	{"claim", []string{"ended", "turn", "upkeep", "topics", "places"}, "allow-oom"},
+	{"claim", []string{"ended", "turn", "upkeep", "topics", "places", "pick"}, "allow-oom"},
 	{"settle", []string{"ended"}, "allow-oom"},
 	{"renew", nil, "allow-oom"},
 	{"progress", nil, "allow-oom"},

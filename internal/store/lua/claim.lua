@@ -29,6 +29,23 @@ local function again()
 end
 if tonumber(NUMBER) == known then return again() end
 
+-- Where a subscription stands, and what it takes from its topic's stream.
+local NAME, cursor, cursor_n = string.match(TAG, ':([^:]*):$'), placed(meta[7]) and meta[7], tonumber(meta[8])
+local sets, first_cursor, added, repeated, strange = {}, cursor, 0, 0, 0 -- records of new events; counts
+local gap, gap_from, gap_to = 0, nil, nil -- events that were cut before they were taken
+local drained, stalled = true, nil -- stalled nil: it was not looked whether there is room
+local live, number
+if BASE then touch() end
+if not cursor and BASE and call('HEXISTS', SUBS, NAME) == 1 then -- it is lost
+  local n
+  cursor, n = found(NAME)
+  cursor_n = math.min(n, cursor_n or n) -- what lies between is told as lost, and not passed over in silence
+end
+if cursor then
+  cursor_n = cursor_n or 0
+  number = tonumber(call('HGET', META, 'seq') or 0)
+end
+
 math.randomseed(time[2] + tonumber(NUMBER))
 local first_lease = take_back_expired()
 local times = call('EXISTS', DUE, RETRY, OVERFLOW, DONE, DEAD) > 0 -- something waits for a time
@@ -42,164 +59,11 @@ end
 if meta[5] then turn_both(meta[5], tonumber(meta[6] or 1000000)) end
 if tonumber(NUMBER) % 64 == 1 then retire() end
 
--- The claim itself: read and choose, then write.
-
-local mine, every = {}, false
-local rooms -- how many more of each kind this claim may take; nil: none has a bound
-for i = 8, #ARGV do
-  local kind = ARGV[i]
-  mine[kind] = true
-  every = every or kind == '*'
-  if string.find(kind, '=', 1, true) then
-    rooms = rooms or {}
-    rooms[string.match(kind, '^[^=]*')] = tonumber(string.match(kind, '%d*$'))
-  end
-end
-local els, leases, runs = {}, {}, {} -- what is taken
-local removals, moves = {}, {} -- {key, elements, how many} and {zset or kind, element}
-local out = {'ok', now, 0, '', 0, now + LEASE, 0}
-local bytes, ghosts, orphans, newer, suspects, taken = 0, 0, 0, 0, 0, 0
--- A number turned into text for each job is dear, so it is done once. FIRST is what first attempts are called.
-local deadline = string.format('%.0f', now + LEASE)
-local FIRST = {counts = '1 0 0 0', member = token(1) .. ' ', run = running('1 0 0 0', token(1))}
-
--- kind_known tells whether the worker knows the kind of a record. Neighbours are mostly of one kind, so the
--- last one known, with the byte that ends it, is tried first.
-local same, till = nil, 0
-local function kind_known(rec)
-  if every or sub(rec, 41, till) == same then return true end
-  local kind = string.match(rec, '^[^ \n]*', 41)
-  if not mine[kind] then return false, kind end
-  till = 41 + #kind
-  same = sub(rec, 41, till)
-  return true
-end
-
-local suits = kind_known
-if rooms then -- a job of a kind with a bound is counted: its kind is told in any case
-  suits = function(rec)
-    local kind = string.match(rec, '^[^ \n]*', 41)
-    local room = rooms[kind]
-    if room then return room > 0, kind end
-    if every or mine[kind] then return true end
-    return false, kind
-  end
-end
-
--- following is what the attempt after the one of a run entry is called.
-local function following(run)
-  local a, f, c, s = string.match(run, '^(%d+) (%d+) (%d+) (%d+)')
-  a = (a or 0) + 1
-  local counts = a .. ' ' .. (f or 0) .. ' ' .. (c or 0) .. ' ' .. (s or 0)
-  return {counts = counts, member = token(a) .. ' ', run = running(counts, token(a))}
-end
-
-local function take(el, id, rec, run, kind)
-  if kind then rooms[kind] = rooms[kind] - 1 end
-  local attempt = run and following(run) or FIRST
-  local k = 2 * taken
-  taken = taken + 1
-  els[taken] = el
-  leases[k + 1], leases[k + 2] = deadline, attempt.member .. el
-  runs[k + 1], runs[k + 2] = id, attempt.run
-  k = #out
-  out[k + 1], out[k + 2], out[k + 3] = el, attempt.counts, rec
-  bytes = bytes + #rec
-end
-
--- decide takes an element, or says where else it goes.
-local function decide(key, el, id, rec, run)
-  if not rec then
-    if key == READY then ghosts = ghosts + 1 else orphans = orphans + 1 end
-    return
-  end
-  if byte(rec) ~= 49 then
-    newer = newer + 1
-    moves[#moves + 1] = {'', el}
-    return
-  end
-  if sub(rec, 2, 16) ~= sub(el, 1, 15) then
-    if key == READY then ghosts = ghosts + 1 end
-    return
-  end
-  local ok, kind = suits(rec)
-  if not ok then
-    moves[#moves + 1] = {kind, el}
-  elseif run and tonumber(string.match(run, '^%d+ %d+ (%d+)') or 0) > 1 then
-    if MAY and suspects == 0 then
-      suspects = 1
-      take(el, id, rec, run, kind)
-    else
-      moves[#moves + 1] = {SUSPECTS, el}
-    end
-  else
-    take(el, id, rec, run, kind)
-  end
-end
-
--- consider goes through elements of one source until there is enough.
-local function consider(key, list)
-  local n, ids, i = #list, {}, 1
-  if n == 0 then return end
-  for j = 1, n do ids[j] = sub(list[j], 17) end
-  local entries = call('HMGET', RUNS, unpack(ids))
-  while i <= n and taken < MOST and bytes < BYTES do
-    local step = (i == 1 and 8) or (bytes > i * 32768 and 4) or 25 -- records may be large
-    local from, till, names = i, math.min(i + step - 1, n), {META}
-    for j = from, till do names[j - from + 2] = JOB .. ids[j] end
-    local recs = call('MGET', unpack(names))
-    while i <= till and taken < MOST and bytes < BYTES do
-      decide(key, list[i], ids[i], recs[i - from + 2], entries[i])
-      i = i + 1
-    end
-  end
-  if i > 1 then removals[#removals + 1] = {key, list, i - 1} end
-end
-
-local function consider_parked()
-  -- of_kind takes what is parked under a number, as far as there is room.
-  local function of_kind(number, room)
-    local want = math.min(MOST - taken, room or MOST)
-    if want > 0 then consider(PARKED, call('ZRANGEBYSCORE', PARKED, number, number, 'LIMIT', 0, want)) end
-  end
-  if not every then
-    for i = 8, #ARGV do
-      local kind = string.match(ARGV[i], '^[^=]*')
-      local number = call('HGET', META, 'kind:' .. kind)
-      if number then of_kind(number, rooms and rooms[kind]) end
-    end
-    return
-  end
-  if not rooms then
-    consider(PARKED, call('ZRANGEBYSCORE', PARKED, 1, '+inf', 'LIMIT', 0, MOST))
-    return
-  end
-  local kinds, number = {}, 0 -- those with a bound, by number; from one number that is parked to the next
-  for kind in pairs(rooms) do kinds[tonumber(call('HGET', META, 'kind:' .. kind) or 0)] = kind end
-  for _ = 1, 1000 do
-    local score = call('ZRANGEBYSCORE', PARKED, '(' .. number, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)[2]
-    if not score or taken >= MOST then return end
-    number = tonumber(score)
-    of_kind(number, kinds[number] and rooms[kinds[number]])
-  end
-end
-
--- What a subscription takes from its topic's stream.
-local cursor, cursor_n = meta[7], tonumber(meta[8] or 0)
-local sets, first_cursor, added, repeated, strange = {}, cursor, 0, 0, 0 -- records of new events; counts
-local gap, gap_from, gap_to = 0, nil, nil -- events that were cut before they were taken
-local drained, stalled = true, false
-local number = cursor and tonumber(call('HGET', META, 'seq') or 0)
-if not cursor and BASE and call('HEXISTS', SUBS, string.match(TAG, ':([^:]*):$')) == 1 then -- it is lost
-  cursor, cursor_n = found(string.match(TAG, ':([^:]*):$'))
-  number = tonumber(call('HGET', META, 'seq') or 0)
-end
-
 -- admit makes a job of an event and takes it, or sets it aside.
 local function admit(id, at, head, payload)
   number = number + 1
   local place = '3e8F' .. string.format('%011x', number)
-  local el, rec = place .. ':' .. id, '1' .. place .. string.format('%011x', at) .. head .. payload
+  local el, rec = place .. ':' .. id, '1' .. place .. string.format('%011x', math.min(at, 2 ^ 44 - 1)) .. head .. payload
   local k = #sets
   sets[k + 1], sets[k + 2] = JOB .. id, rec
   added = added + 1
@@ -215,12 +79,31 @@ local function met(n)
   cursor_n = n
 end
 
+local seen = {} -- IDs of events that became jobs in this claim
+
+-- come_by takes an entry or passes it by. It gives its weight in bytes.
+local function come_by(entry, known)
+  local n, id, head, payload = event(entry)
+  if not n then
+    strange = strange + 1
+    return #table.concat(entry[2])
+  end
+  met(n)
+  if known or seen[id] then
+    repeated = repeated + 1
+  else
+    seen[id] = true
+    admit(id, tonumber(string.match(entry[1], '^%d+')), head, payload)
+  end
+  return #payload
+end
+
 -- fetch takes new events straight into leases, a few at a time since they may be large. An event that is a job already, or
 -- was one within the window, is passed by: somebody set the cursor back.
 local function fetch(room)
   local windows = call('EXISTS', GEN0, GEN1, NAMED0, NAMED1) > 0 and {GEN0, GEN1, NAMED0, NAMED1} or {}
-  local looked, step = 0, 8
-  while taken < MOST and bytes < BYTES and added < room and looked < MOST + 100 do
+  local looked, step, weight = 0, 8, 0 -- weight: bytes read, also of what is parked or passed by
+  while taken < MOST and bytes < BYTES and weight < BYTES and added < room and looked < MOST + 100 do
     step = math.min(step, MOST - taken, room - added)
     local entries, ids, names = call('XRANGE', STREAM, '(' .. cursor, '+', 'COUNT', step), {}, {META}
     if #entries == 0 then return end
@@ -235,35 +118,26 @@ local function fetch(room)
     for _, key in ipairs(windows) do
       for i, entry in ipairs(call('HMGET', key, unpack(ids))) do known[i] = known[i] or entry end
     end
-    local seen = {}
     for i, entry in ipairs(entries) do
-      local n, id, head, payload = event(entry)
-      if n then met(n) end
-      if not n then
-        strange = strange + 1
-      elseif known[i] or seen[id] then
-        repeated = repeated + 1
-      else
-        seen[id] = true
-        admit(id, tonumber(string.match(entry[1], '^%d+')), head, payload)
-      end
+      weight = weight + come_by(entry, known[i])
       cursor = entry[1]
     end
     looked = looked + #entries
     if #entries < step then return end
-    step = bytes > looked * 32768 and 4 or 25
+    step = weight > looked * 32768 and 4 or 25
   end
   drained = false
 end
 
 local function fetch_as_room_is()
   if not cursor or meta[9] then return end -- no subscription, or it is detached
-  if taken >= MOST or bytes >= BYTES then
-    drained = false
-    return
+  local capacity, room = tonumber(meta[3]), math.huge
+  if capacity then
+    live = depth(meta[4])
+    room = math.max(0, capacity - live)
   end
-  local room = tonumber(meta[3]) and math.max(0, meta[3] - depth(meta[4])) or math.huge
-  fetch(room)
+  drained = room > 0 and taken < MOST and bytes < BYTES
+  if drained then fetch(room) end
   stalled = added >= room
 end
 
@@ -330,31 +204,39 @@ local function move()
   end
 end
 
--- follow writes what was taken from the stream, and where the subscription stands now. It tells how many are left there.
+-- save_new makes jobs of the events that were taken.
+local function save_new()
+  call('MSET', unpack(sets))
+  call('HSET', META, 'seq', string.format('%.0f', number))
+  if live then raise(live + added) end
+end
+
+-- follow writes where the subscription stands now. It tells how many events it left.
 local function follow()
-  if #sets > 0 then
-    call('MSET', unpack(sets))
-    call('HSET', META, 'seq', number)
-  end
   if stalled then
     call('SET', TAG .. 'stalled', 1) -- who ends a job rings
-  elseif tonumber(meta[3]) then
+  elseif stalled == false then
     call('UNLINK', TAG .. 'stalled')
   end
+  call('HSETNX', SUBS, NAME, now) -- it may have been lost
   if cursor ~= first_cursor then
     call('HSET', META, 'cursor', cursor, 'cursor_n', string.format('%.0f', cursor_n))
     if gap > 0 then call('HSET', META, 'lost_from', gap_from, 'lost_to', gap_to, 'lost_at', now) end
-    enter(string.match(TAG, ':([^:]*):$'), cursor)
+    enter(NAME, cursor)
     for name, n in pairs({accepted = added, repeated = repeated, strange = strange, lost = gap}) do count(name, n) end
   end
-  local topic = call('HMGET', TOPIC, 'n', 'kept')
-  keep_at_times(topic[2])
-  return (drained or stalled) and 0 or math.max(0, (tonumber(topic[1]) or 0) - cursor_n)
+  return (drained or stalled) and 0 or math.max(0, tonumber(call('HGET', TOPIC, 'n') or 0) - cursor_n)
 end
 
-if MOST > 0 and not meta[1] then choose() end
+if meta[1] then
+  -- paused
+elseif MOST > 0 then
+  choose()
+else
+  fetch_as_room_is() -- takes nothing, and sees whether something is left
+end
+if added > 0 then save_new() end
 remove()
-local unread = cursor and follow() or 0
 if taken > 0 then
   call('HSET', CLAIMS, WORKER, NUMBER .. ' ' .. now .. '\n' .. table.concat(els, '\n'))
   call('ZADD', LEASES, unpack(leases))
@@ -364,6 +246,7 @@ else
   call('HSET', CLAIMS, WORKER, NUMBER .. ' ' .. now) -- a late copy of this claim must find it
 end
 move()
+local unread = cursor and follow() or 0 -- last: an event is passed only when its job is leased or parked
 if meta[1] then
   out[1] = 'paused'
 else
@@ -379,4 +262,5 @@ out[5] = newer
 -- The bell wakes one worker, which may not know the kind either; this wakes all.
 if parked then redis.pcall('PUBLISH', TAG .. 'control', 'parked') end
 announce()
+if cursor then keep_at_times(call('HGET', TOPIC, 'kept')) end
 return out

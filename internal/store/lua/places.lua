@@ -12,8 +12,9 @@ local function place_at(where)
   local n, last = tonumber(topic[1] or 0), topic[2] or '0-0'
   if where == 'beginning' then return before_first(n) end
   if where == 'now' then return last, n end
+  if where == '0-0' then return before_first(n) end
   if before(last, where) and before(string.format('%.0f-0', now), where) then return nil end
-  local id, number = near('XREVRANGE', '(' .. where, '-')
+  local id, number = near('XREVRANGE', '(' .. where, '-') -- the event before it
   if id then return id, number end
   return before_first(n)
 end

@@ -15,17 +15,17 @@ if BOX and box[1] ~= NAME then return {now, '', '', '', '', 'stranger'} end
 local meta = call('HMGET', META, 'n', 'last', 'capacity', 'on_full', 'kept', 'max_age', 'max_events', 'created', 'window_count')
 local subs = call('HKEYS', SUBS)
 local capacity, number, last = tonumber(meta[3]), tonumber(meta[1]), meta[2]
-call('EXISTS', META, STREAM) -- touches
+touch()
 
 -- recover finds number and ID of the last event where they are not known: at first, and after a loss.
 local function recover()
   local id, top = near('XREVRANGE', '+', '-')
   local info = redis.pcall('XINFO', 'STREAM', STREAM)
-  if not info.err then id = told(info)['last-generated-id'] end
+  if not info.err then id = dict(info)['last-generated-id'] end
   number, last = top or 0, id or '0-0'
   for _, name in ipairs(subs) do
     local m = call('HMGET', meta_of(name), 'cursor', 'cursor_n')
-    if m[1] and before(last, m[1]) then last = m[1] end
+    if placed(m[1]) and before(last, m[1]) then last = m[1] end
     number = math.max(number, tonumber(m[2] or 0))
   end
 end
@@ -57,45 +57,53 @@ end
 local function room(wanted)
   local free = capacity - call('XLEN', STREAM)
   if free >= wanted then return free end
-  local _, list = keep()
-  local low = list[1] and list[1][1]
-  if low then count('cut', cut_below('MINID', low)) end -- taken by all: room comes before a time for which they are kept
+  local _, _, list = keep()
   free = capacity - call('XLEN', STREAM)
+
+  -- cut goes on until there is enough, or nothing more to cut, and tells whether there is enough.
+  local function cut(how, mark)
+    local n, more = 0, true
+    while more and free < wanted do
+      n, more = cut_below(how, mark)
+      count('cut', n)
+      free = capacity - call('XLEN', STREAM)
+    end
+    return free >= wanted
+  end
+  local low = list[1] and list[1][1]
+  if low and cut('MINID', low) then return free end -- taken by all: room comes before a time for which they are kept
   if meta[4] ~= 'detach' or #subs == 0 then return free end
   for i, holder in ipairs(list) do
-    if free >= wanted then return free end
     let_go(holder)
     low = list[i + 1] and list[i + 1][1]
-    if low then count('cut', cut_below('MINID', low)) end
-    free = capacity - call('XLEN', STREAM)
+    if low and cut('MINID', low) then return free end
   end
-  if free < wanted then
-    count('cut', cut_below('MAXLEN', capacity - wanted))
-    free = capacity - call('XLEN', STREAM)
-  end
+  cut('MAXLEN', string.format('%.0f', capacity - wanted))
   return free
 end
 
-local fresh = 0
+local fresh, met = 0, {}
 for i = 1, n do
-  if not known[i] then fresh = fresh + 1 end
+  if not known[i] and not met[ids[i]] then
+    met[ids[i]] = true
+    fresh = fresh + 1
+  end
 end
 local bounded = capacity or meta[6] or meta[7]
 local free = math.huge
 if fresh > 0 and capacity then free = room(math.min(fresh, capacity)) end
-local ms, seq = string.match(last, '^(%d+)-(%d+)$')
-ms, seq = tonumber(ms), tonumber(seq)
+local ms, seq = string.match(last, '^(%d+)-(%d+)$') -- in digits: what somebody else wrote may be too large for a number
 
 -- step gives the next ID: of now, or of the last entry's time where the clock is behind it.
 local function step()
-  if now > ms then
-    ms, seq = now, 0
-  elseif seq < 2 ^ 52 then
+  if now > tonumber(ms) then
+    ms, seq = string.format('%.0f', now), 0
+  elseif #tostring(seq) < 16 then
     seq = seq + 1
   else
-    ms, seq = ms + 1, 0
+    ms, seq = string.format('%.0f', ms + 1), 0
   end
-  return string.format('%.0f-%.0f', ms, seq)
+  return string.format('%s-%.0f', ms, seq)
 end
 
 local first = true
@@ -106,10 +114,10 @@ local function add(id, head, payload)
     first = false
     local said = redis.pcall('XADD', STREAM, at, 'n', word, 'id', id, 'head', head, 'payload', payload)
     if type(said) == 'string' then return at end
-    if not string.find(said.err, 'equal or smaller', 1, true) then error(said.err) end
-    ms, seq = string.match(told(call('XINFO', 'STREAM', STREAM))['last-generated-id'], '^(%d+)-(%d+)$')
-    ms, seq = tonumber(ms), tonumber(seq)
-    at = step()
+    if string.find(said.err, 'equal or smaller', 1, true) then
+      ms, seq = string.match(dict(call('XINFO', 'STREAM', STREAM))['last-generated-id'], '^(%d+)-(%d+)$')
+      at = step()
+    end
   end
   return call('XADD', STREAM, at, 'n', word, 'id', id, 'head', head, 'payload', payload)
 end

@@ -9,7 +9,7 @@
 local NAME, WHAT, WHERE = ARGV[2], ARGV[3], ARGV[4]
 local m = call('HMGET', META, 'cursor', 'cursor_n', 'detached')
 local entered = call('HEXISTS', SUBS, NAME) == 1
-call('EXISTS', META, STREAM) -- touches
+touch()
 
 local function reply(word, cursor, n, lost)
   return {now, word, cursor or '', n or '', call('HGET', TOPIC, 'n') or 0, lost or 0}
@@ -30,6 +30,7 @@ local function taken_by_others()
   return false
 end
 
+if m[1] and not placed(m[1]) then m[1] = nil end
 if entered and not m[1] then -- its cursor is lost
   local cursor, n = found(NAME)
   set(cursor, n)
@@ -45,20 +46,18 @@ if not m[1] and taken_by_others() then return reply('foreign') end
 local cursor, n = place_at(WHERE)
 if not cursor then return reply('future') end
 if m[1] then -- attach: it goes back to no event that it has taken
-  local lost = 0
-  if before(cursor, m[1]) then
-    cursor = m[1]
-  end
-  n = math.max(n, tonumber(m[2]))
-  lost = n - m[2]
+  local taken = tonumber(m[2] or 0)
+  if before(cursor, m[1]) then cursor = m[1] end
+  n = math.max(n, taken)
+  local lost = n - taken
   if lost > 0 then
-    call('HSET', META, 'lost_from', m[2] + 1, 'lost_to', n, 'lost_at', now)
+    call('HSET', META, 'lost_from', taken + 1, 'lost_to', n, 'lost_at', now)
     count('lost', lost)
   end
   call('HDEL', META, 'detached')
   set(cursor, n)
   return reply('attached', cursor, n, lost)
 end
+set(cursor, n) -- first: without it nobody would know the place
 call('HSET', SUBS, NAME, now)
-set(cursor, n)
 return reply('created', cursor, n)

@@ -2,7 +2,7 @@
 -- ARGV: the topic's tag
 -- Reply: now, then three lists: names and values of the topic ("meta:" fields and "stats:" counters among them); such a
 --        list a subscription; such a list a consumer group of somebody else's.
-local meta = told(call('HGETALL', META))
+local meta = dict(call('HGETALL', META))
 local first, first_n = near('XRANGE', '-', '+')
 local n = tonumber(meta.n or 0)
 local topic = {'entries', call('XLEN', STREAM), 'first', first or '', 'first_n', first_n or ''}
@@ -26,10 +26,10 @@ end
 local mine, subs = {}, {}
 local function describe(name)
   local tag = BASE .. 'sub:' .. name .. ':'
-  local m = told(call('HGETALL', tag .. 'meta'))
+  local m = dict(call('HGETALL', tag .. 'meta'))
   local s = {'name', name, 'cursor', m.cursor or '', 'detached', m.detached or '', 'paused', m.paused or ''}
   local lag, gone, oldest = 0, 0, ''
-  if m.cursor then lag, gone, oldest = rest(m.cursor, tonumber(m.cursor_n or 0)) end
+  if placed(m.cursor) then lag, gone, oldest = rest(m.cursor, tonumber(m.cursor_n or 0)) end
   local function say(what, value)
     s[#s + 1] = what
     s[#s + 1] = value
@@ -39,8 +39,8 @@ local function describe(name)
   say('oldest', oldest)
   say('gone', gone) -- lost, and no claim has met it yet
   say('lost', (tonumber(call('HGET', tag .. 'stats', 'lost') or 0)) + gone)
-  say('lost_from', gone > 0 and m.cursor_n + 1 or m.lost_from or '')
-  say('lost_to', gone > 0 and m.cursor_n + gone or m.lost_to or '')
+  say('lost_from', gone > 0 and (m.cursor_n or 0) + 1 or m.lost_from or '')
+  say('lost_to', gone > 0 and (m.cursor_n or 0) + gone or m.lost_to or '')
   say('lost_at', m.lost_at or '')
   say('ready', call('LLEN', tag .. 'ready') - tonumber(m.ghosts or 0) + call('ZCARD', tag .. 'urgent') + call('ZCARD', tag .. 'suspects'))
   for what, key in pairs({active = 'leases', retry = 'retry', scheduled = 'due', parked = 'parked', spilled = 'overflow', dead = 'dead'}) do
@@ -59,12 +59,12 @@ end
 local function idle(name)
   local least
   for _, flat in ipairs(call('XINFO', 'CONSUMERS', STREAM, name)) do
-    local ms = told(flat).idle
+    local ms = dict(flat).idle
     if not least or ms < least then least = ms end
   end
   return least or ''
 end
-local others, ignored = {}, told(call('HGETALL', BASE .. 'topic:ignored'))
+local others, ignored = {}, dict(call('HGETALL', BASE .. 'topic:ignored'))
 for _, group in ipairs(groups()) do
   if not mine[group.name] then
     local wanted = wants(group)

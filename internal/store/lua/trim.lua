@@ -2,11 +2,12 @@
 -- ARGV: the topic's tag, below (an ID: what lies below it goes, whoever wants it; "": only what nobody wants)
 -- Reply: now, entries cut, whether there is more to cut (0 | 1), entries left
 local BELOW = ARGV[2]
-local n
+touch()
+local n, more
 if BELOW == '' then
-  n = keep()
+  n, more = keep()
 else
-  n = cut_below('MINID', BELOW)
+  n, more = cut_below('MINID', BELOW)
   count('cut', n)
 end
-return {now, n, n > TRIM / 2 and 1 or 0, call('XLEN', STREAM)}
+return {now, n, more and 1 or 0, call('XLEN', STREAM)}

@@ -3,6 +3,7 @@
 -- ARGV: the subscription's tag, its name
 -- Reply: now, then a word: removed | gone (there was none); with removed then: events it had not taken, live jobs, dead jobs
 local NAME = ARGV[2]
+touch()
 local m = call('HMGET', META, 'cursor_n', 'ghosts')
 if call('HDEL', SUBS, NAME) == 0 and not m[1] then return {now, 'gone'} end
 local lag = math.max(0, (tonumber(call('HGET', TOPIC, 'n')) or 0) - (tonumber(m[1]) or 0))

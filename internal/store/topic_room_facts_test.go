@@ -1,0 +1,256 @@
+package store_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/waybillhq/waybill/internal/record"
+	"github.com/waybillhq/waybill/internal/redistest"
+	"github.com/waybillhq/waybill/internal/store"
+)
+
+func TestTopicFull(t *testing.T) {
+	t.Parallel()
+	t.Run("rejects, and has room when all have taken", func(t *testing.T) {
+		t.Parallel()
+		f := newTopic(t, "billing", "mail")
+		f.set(store.TopicSettings{Capacity: pointer(int64(2))})
+		f.have("a", "b")
+		f.is("a b", f.take("billing", 10))
+		f.is("full", f.add(event("c")))
+		f.is("a", f.take("mail", 1))
+		f.is("accepted full", f.add(event("c"), event("d")))
+		f.is("c", f.take("billing", 10))
+		f.is("b c", f.take("mail", 10))
+		f.is([]int64{2, 0}, []int64{f.look().Rejected, f.look().Detached})
+	})
+	t.Run("detaches the slowest, which is told how many it lost and which", func(t *testing.T) {
+		t.Parallel()
+		f := newTopic(t, "fast", "slow")
+		f.set(store.TopicSettings{Capacity: pointer(int64(3)), OnFull: pointer(store.FullDetaches)})
+		f.have("a", "b", "c")
+		f.is("a b c", f.take("fast", 10))
+		f.is("a", f.take("slow", 1))
+		f.have("d", "e")
+		f.is("", f.take("slow", 10))
+		f.is([]bool{true, false}, []bool{f.sub("fast").Detached.IsZero(), f.sub("slow").Detached.IsZero()})
+		f.is(store.SubDetached, f.subscribe("slow", store.Beginning))
+		f.is("d e", f.take("fast", 10))
+		at := f.stand("slow", store.Beginning, true)
+		f.is([]any{store.SubAttached, int64(2)}, []any{at.Word, at.Lost})
+		f.is("2, 2 to 3", f.lost("slow"))
+		f.is("d e", f.take("slow", 10))
+		f.is("2, 2 to 3", f.lost("slow"))
+		f.have("f")
+		f.is("f", f.take("slow", 10))
+		f.is(int64(1), f.look().Detached)
+	})
+	t.Run("lets a batch in though all are equally slow", func(t *testing.T) {
+		t.Parallel()
+		f := newTopic(t, "billing", "mail")
+		f.set(store.TopicSettings{Capacity: pointer(int64(3)), OnFull: pointer(store.FullDetaches)})
+		f.have("a", "b", "c")
+		f.is("accepted accepted accepted full", f.add(event("d"), event("e"), event("f"), event("g")))
+		f.is([]int64{3, 2}, []int64{f.look().Entries, f.look().Detached})
+	})
+	t.Run("attaches where it stood if nothing was cut", func(t *testing.T) {
+		t.Parallel()
+		f := newTopic(t, "slow")
+		f.have("a", "b", "c")
+		f.is("a", f.take("slow", 1))
+		f.do("HSET", f.base+"sub:slow:meta", "detached", epoch)
+		f.is("", f.take("slow", 10))
+		at := f.stand("slow", store.Beginning, true)
+		f.is([]any{store.SubAttached, int64(1), int64(0)}, []any{at.Word, at.Taken, at.Lost})
+		f.is("b c", f.take("slow", 10))
+	})
+}
+
+func TestTopicRetention(t *testing.T) {
+	t.Parallel()
+	t.Run("keeps what all have taken for as long as keep says", func(t *testing.T) {
+		t.Parallel()
+		f := newTopic(t, "billing")
+		f.set(store.TopicSettings{Keep: pointer(time.Hour)})
+		f.have("a")
+		f.pass(time.Minute)
+		f.have("b")
+		f.is("a b", f.work("billing", 10))
+		f.is(int64(0), f.trim())
+		f.pass(time.Hour - time.Millisecond)
+		f.is(int64(1), f.trim())
+		f.pass(time.Hour)
+		f.is(int64(1), f.trim())
+	})
+	t.Run("cuts what is older than the maximum age, and the subscription counts it", func(t *testing.T) {
+		t.Parallel()
+		f := newTopic(t, "billing")
+		f.set(store.TopicSettings{MaxAge: pointer(time.Hour)})
+		f.have("a", "b")
+		f.pass(30 * time.Minute)
+		f.have("c")
+		f.pass(30*time.Minute + time.Millisecond)
+		f.is(int64(2), f.trim())
+		f.is("c", f.take("billing", 10))
+		f.is("2, 1 to 2", f.lost("billing"))
+	})
+	t.Run("cuts what is beyond the maximum number, and the subscription counts it", func(t *testing.T) {
+		t.Parallel()
+		f := newTopic(t, "billing")
+		f.set(store.TopicSettings{MaxEvents: pointer(int64(2))})
+		f.have("a", "b", "c")
+		f.pass(time.Second)
+		f.have("d")
+		f.is("c d", f.take("billing", 10))
+		f.is("2, 1 to 2", f.lost("billing"))
+	})
+	t.Run("is kept by publishes and claims without being asked", func(t *testing.T) {
+		t.Parallel()
+		f := newTopic(t, "billing")
+		f.series("a", 300)
+		f.work("billing", 1000)
+		f.pass(time.Second)
+		f.have("b")
+		f.is(int64(1), f.look().Entries)
+		f.is("b", f.work("billing", 10))
+		f.pass(time.Second)
+		f.is("", f.take("billing", 10))
+		f.is(int64(0), f.look().Entries)
+		f.is(int64(301), f.look().Cut)
+	})
+	t.Run("goes on though a bound is no number", func(t *testing.T) {
+		t.Parallel()
+		f := newTopic(t, "billing")
+		f.do("HSET", f.Tag()+"meta", "keep", "unlimited", "max_age", "unlimited", "max_events", "unlimited", "capacity", "unlimited")
+		f.have("a")
+		f.pass(time.Second)
+		f.is("a", f.take("billing", 1))
+		f.is(int64(0), f.look().Entries)
+	})
+	t.Run("a trim below an ID is counted by who had not taken", func(t *testing.T) {
+		t.Parallel()
+		f := newTopic(t, "billing", "mail")
+		f.have("a", "b", "c")
+		f.is("a b", f.take("billing", 2))
+		got, err := f.Trim(t.Context(), fmt.Sprintf("%d-2", epoch))
+		f.must(err)
+		f.is(store.Trimmed{Cut: 2, Left: 1}, got)
+		f.is("c", f.take("billing", 10))
+		f.is("c", f.take("mail", 10))
+		f.is("2, 1 to 2", f.lost("mail"))
+		f.is("0, 0 to 0", f.lost("billing"))
+	})
+}
+
+func TestSubscriptionClaim(t *testing.T) {
+	t.Parallel()
+	t.Run("stops at the queue's capacity, and goes on when a job is settled", func(t *testing.T) {
+		t.Parallel()
+		f := newTopic(t, "billing")
+		f.must(f.queue("billing").Configure(t.Context(), store.Settings{Capacity: pointer(int64(2))}))
+		f.have("a", "b", "c")
+		got := f.claim("billing", 10)
+		f.is("a b", idsOf(got.Jobs))
+		f.is(int64(0), got.Left) // there is no room for more
+		f.is("", f.take("billing", 10))
+		f.rings("billing")
+		f.is("", f.take("billing", 0)) // upkeep leaves word that somebody waits for room
+		f.is(false, f.rings("billing"))
+		f.end("billing", store.Ack, got.Jobs[0])
+		f.is(true, f.rings("billing"))
+		f.is("c", f.take("billing", 10))
+		f.is(int64(0), f.sub("billing").Lag)
+		s, err := f.queue("billing").Stats(t.Context())
+		f.must(err)
+		f.is(int64(2), s.Active)
+	})
+	t.Run("for upkeep tells what is left and rings", func(t *testing.T) {
+		t.Parallel()
+		f := newTopic(t, "billing")
+		f.have("a", "b")
+		f.rings("billing")
+		f.is(int64(2), f.claim("billing", 0).Left)
+		f.is(true, f.rings("billing"))
+	})
+	t.Run("parks kinds that the worker does not know, and the stream goes on", func(t *testing.T) {
+		t.Parallel()
+		f := newTopic(t, "billing")
+		odd := event("odd")
+		odd.Job.Kind = "other"
+		f.is("accepted accepted accepted", f.add(event("a"), odd, event("b")))
+		f.is("a b", idsOf(f.claim("billing", 10, "orders").Jobs))
+		f.is([]int64{1, 0}, []int64{f.sub("billing").Parked, f.sub("billing").Lag})
+		f.is("odd", idsOf(f.claim("billing", 10, "orders", "other").Jobs))
+	})
+	t.Run("of the same number brings the same jobs and takes nothing", func(t *testing.T) {
+		t.Parallel()
+		f := newTopic(t, "billing")
+		f.have("a", "b", "c")
+		first := f.claim("billing", 2)
+		second := f.again("billing", 2)
+		f.is(true, second.Again)
+		f.is(first.Jobs, second.Jobs)
+		f.is("c", f.take("billing", 10))
+	})
+	t.Run("takes nothing while paused, and keeps its place", func(t *testing.T) {
+		t.Parallel()
+		f := newTopic(t, "billing")
+		q := f.queue("billing")
+		f.must(q.Pause(t.Context(), "somebody"))
+		f.have("a")
+		f.is("", f.take("billing", 10))
+		f.must(q.Resume(t.Context()))
+		f.is("a", f.take("billing", 10))
+	})
+	t.Run("gives the time of the publish, and the event as it was published", func(t *testing.T) {
+		t.Parallel()
+		f := newTopic(t, "billing")
+		e := event("a")
+		e.Job.Headers, e.Job.Version = map[string]string{"tenant": "x"}, 3
+		f.is("accepted", f.add(e))
+		f.pass(time.Hour)
+		rec, err := record.Parse(f.claim("billing", 1).Jobs[0].Record)
+		f.must(err)
+		f.is(int64(epoch), rec.EnqueuedAt.UnixMilli())
+		e.Job.Outbox = record.NoOutbox
+		f.is(e.Job, rec.Job)
+	})
+	t.Run("takes jobs that are ready before new events", func(t *testing.T) {
+		t.Parallel()
+		f := newTopic(t, "billing")
+		f.have("a", "b")
+		f.end("billing", store.Release, f.claim("billing", 1).Jobs...)
+		f.is("a b", f.take("billing", 10))
+	})
+	t.Run("reads no more than its bytes, of what it parks too", func(t *testing.T) {
+		t.Parallel()
+		f := newTopic(t, "billing")
+		for i := range 40 {
+			e := event(fmt.Sprint("e", i))
+			e.Job.Kind, e.Job.Payload = "other", make([]byte, 256<<10)
+			f.is("accepted", f.add(e))
+		}
+		got := f.claim("billing", 1000, "orders")
+		f.is("", idsOf(got.Jobs))
+		parked := f.sub("billing").Parked
+		if parked < 16 || parked > 20 {
+			t.Errorf("%d events of 256 KiB were read in one claim", parked)
+		}
+		f.is(40-parked, got.Left)
+	})
+}
+
+func TestTopicWithoutHeaders(t *testing.T) {
+	t.Parallel()
+	rdb, prefix := redistest.Shared(t)
+	f := newTopicOn(t, rdb, prefix, true, "billing", "mail")
+	f.have("a", "b")
+	f.is("a b", f.work("billing", 10))
+	f.is("a", f.take("mail", 1))
+	f.is(int64(1), f.trim())
+	f.is(int64(1), f.sub("mail").Lag)
+	left, err := f.Unsubscribe(t.Context(), "mail")
+	f.must(err)
+	f.is(store.Left{Removed: true, Lag: 1, Live: 1}, left)
+}
