@@ -71,11 +71,18 @@ func (w *Worker) subscribed(s *served, at store.Standpoint) error {
 func SubscribeError(word store.Subscribed) error {
 	switch word {
 	case store.SubMany:
-		return fmt.Errorf("the topic has %d subscriptions already: %w", store.MaxSubscriptions, ErrState)
+		return &subscribeRefusedError{fmt.Sprintf("the topic has %d, and can't have more: end one first", store.MaxSubscriptions)}
 	case store.SubForeign:
-		return fmt.Errorf("a consumer group that is not Waybill's has this name: %w", ErrState)
+		return &subscribeRefusedError{"a consumer group that is not Waybill's has this name: take another"}
 	case store.SubFuture:
 		return invalid("from", "lies ahead of the topic's last event and of now: nothing can begin there yet")
 	}
 	return nil
 }
+
+// subscribeRefusedError says why a topic has no place for a subscription. It unwraps to ErrState, whose own text is of jobs.
+type subscribeRefusedError struct{ why string }
+
+func (e *subscribeRefusedError) Error() string { return e.why }
+
+func (e *subscribeRefusedError) Unwrap() error { return ErrState }

@@ -12,7 +12,7 @@ import (
 // completeTime bounds what the shell waits for while somebody types.
 const completeTime = time.Second
 
-const completionHelp = `Completion prints a script that makes a shell complete commands, flags, and names of queues; for
+const completionHelp = `Completion prints a script that makes a shell complete commands, flags, and names of queues and topics; for
 these it asks Redis, for a second at most, and says nothing where Redis does not answer.
 
   bash        source <(waybill completion bash)       in ~/.bashrc
@@ -49,6 +49,29 @@ func (a *app) completeQueue(cmd *cobra.Command, args []string, begun string) ([]
 // completeQueues completes every value as the name of a queue.
 func (a *app) completeQueues(cmd *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 	return a.queueNames(cmd, begun), cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeTopic completes the first argument as the name of a topic.
+func (a *app) completeTopic(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	names := a.asked(cmd, begun, func(ctx context.Context, c connection) ([]string, error) { return c.Topics(ctx) })
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeSubscription completes the first argument as TOPIC/NAME.
+func (a *app) completeSubscription(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return a.completeSubscriptions(cmd, args, begun)
+}
+
+// completeSubscriptions completes every value as TOPIC/NAME.
+func (a *app) completeSubscriptions(cmd *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+	names := slices.DeleteFunc(a.queueNames(cmd, begun), func(name string) bool { return !strings.Contains(name, "/") })
+	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
 // queueNames are the names of queues that begin so.

@@ -129,7 +129,7 @@ func kindAndPayload(args []string, jsonl bool) (kind, payload string) {
 
 // enqueuedWait waits for the end of a job that was taken, and answers.
 func (a *app) enqueuedWait(ctx context.Context, w waiting, kind string, e waybill.Enqueued) error {
-	if note := notes[e.Outcome]; note != "" {
+	if note := noteOn(e); note != "" {
 		a.say("%s: %s", e.Outcome, note)
 	}
 	result, err := w.end(ctx, e.Queue, e.ID)

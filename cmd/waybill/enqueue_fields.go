@@ -10,7 +10,31 @@ import (
 	"unicode/utf8"
 
 	"github.com/waybillhq/waybill"
+	"github.com/waybillhq/waybill/internal/store"
 )
+
+// fieldSet are the fields that the object of a line may have.
+type fieldSet struct {
+	of      string // whose they are
+	names   []string
+	setters map[string]fieldSetter
+}
+
+// fieldSetter sets one field of a request, or says what is wrong with its value.
+type fieldSetter func(r *waybill.Request, value json.RawMessage) (why string)
+
+// ofJob are the fields of a job.
+func ofJob() fieldSet { return fieldSet{"a job", fieldNames, jobSetters} }
+
+// ofEvent are the fields of an event.
+func ofEvent() fieldSet {
+	s := fieldSet{"an event", []string{"id", "kind", "topic", "payload", "payload_base64", "headers"}, map[string]fieldSetter{}}
+	for _, name := range s.names {
+		s.setters[name] = jobSetters[name]
+	}
+	s.setters["topic"] = setTopic
+	return s
+}
 
 // fieldNames are the fields of a job, in the order in which they are told.
 var fieldNames = []string{
@@ -18,8 +42,7 @@ var fieldNames = []string{
 	"retention_ms", "headers",
 }
 
-// jobSetters set one field of a request each, or say what is wrong with its value.
-var jobSetters = map[string]func(r *waybill.Request, value json.RawMessage) (why string){
+var jobSetters = map[string]fieldSetter{
 	"id": func(r *waybill.Request, v json.RawMessage) string {
 		why := setText(&r.ID, v)
 		if why == "" && r.ID == "" {
@@ -62,10 +85,22 @@ var jobSetters = map[string]func(r *waybill.Request, value json.RawMessage) (why
 
 // set sets the field. Errors: ErrInvalid, by the field's name.
 func (f jobField) set(r *waybill.Request) error {
-	if why := jobSetters[f.name](r, f.value); why != "" {
+	if why := f.to(r, f.value); why != "" {
 		return fieldError(f.name, "%s", why)
 	}
 	return nil
+}
+
+// setTopic takes the topic's own name.
+func setTopic(r *waybill.Request, v json.RawMessage) string {
+	own, name := "", ""
+	if why := setText(&name, v); why != "" {
+		return why
+	}
+	if own, _ = store.TopicOf(r.Queue); own != name {
+		return "is " + strconv.Quote(name) + ": all lines go to topic " + own
+	}
+	return ""
 }
 
 // setText takes a string. One with half a surrogate pair is refused: it could not be kept as spelled.

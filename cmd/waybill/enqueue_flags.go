@@ -78,10 +78,12 @@ func (f *enqueueFlags) check(cmd *cobra.Command, queue string) error {
 	return store.CheckQueue(queue)
 }
 
+const dashHint = "to send a payload that begins with -, put -- before it, or send it by stdin"
+
 // payloadHint names the cure where an unknown flag stands in the payload's place.
 func payloadHint(cmd *cobra.Command, err error) error {
 	if cmd.Flags().NArg() == 2 && strings.HasPrefix(err.Error(), "unknown ") && nearFlag(cmd, err) == "" {
-		return usage(cmd, "%v: to send a payload that begins with -, put -- before it, or send it by stdin", err)
+		return usage(cmd, "%v: "+dashHint, err)
 	}
 	return flagError(cmd, err)
 }

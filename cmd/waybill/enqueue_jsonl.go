@@ -14,8 +14,11 @@ import (
 	"github.com/waybillhq/waybill/internal/record"
 )
 
-// objectLines are JSON objects, one a job. The request is for what they say nothing of.
-type objectLines struct{ common waybill.Request }
+// objectLines are JSON objects, one a job or event. The request is for what they say nothing of.
+type objectLines struct {
+	common waybill.Request
+	fields fieldSet
+}
 
 // most has room for the largest payload with every byte of it escaped, and for headers and ID.
 func (o objectLines) most() int { return 6*(record.MaxPayload+record.MaxHeaderSize) + 16<<10 }
@@ -30,7 +33,7 @@ func (o objectLines) request(l line) (waybill.Request, error) {
 	if l.size > int64(o.most()) {
 		return r, fieldError("line", "is %d bytes: at most %d", l.size, o.most())
 	}
-	fields, err := objectFields(l.text)
+	fields, err := objectFields(l.text, o.fields)
 	if err != nil {
 		return r, err
 	}
@@ -64,6 +67,7 @@ func fieldError(field, format string, args ...any) error {
 type jobField struct {
 	name  string
 	value json.RawMessage
+	to    fieldSetter
 }
 
 type jobFields []jobField
@@ -74,7 +78,7 @@ func (f jobFields) has(name string) bool {
 }
 
 // objectFields reads an object, each name once; those that are null are left out.
-func objectFields(text []byte) (fields jobFields, err error) {
+func objectFields(text []byte, set fieldSet) (fields jobFields, err error) {
 	if !utf8.Valid(text) {
 		return nil, fieldError("line", "is not UTF-8: give other payloads as payload_base64")
 	}
@@ -92,9 +96,10 @@ func objectFields(text []byte) (fields jobFields, err error) {
 		if err := d.Decode(&f.value); err != nil {
 			return nil, syntax(err)
 		}
-		switch _, known := jobSetters[f.name]; {
-		case !known:
-			return nil, fieldError(f.name, "is not a field of a job: give %s", strings.Join(fieldNames, ", "))
+		f.to = set.setters[f.name]
+		switch {
+		case f.to == nil:
+			return nil, fieldError(f.name, "is not a field of %s: give %s", set.of, strings.Join(set.names, ", "))
 		case names[f.name]:
 			return nil, fieldError(f.name, "stands there twice")
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/waybillhq/waybill"
 	"github.com/waybillhq/waybill/internal/record"
+	"github.com/waybillhq/waybill/internal/store"
 )
 
 // mostWaits bounds the jobs of many lines that are waited for at a time.
@@ -33,7 +34,7 @@ func (a *app) enqueueLines(ctx context.Context, c connection, r waybill.Request,
 		app: a, live: a.liveLine(), read: plainLines{r}, tally: newTally(), waiting: waiting{c, time.Duration(f.waitFor)}, wait: f.wait,
 	}
 	if f.jsonl {
-		s.read = objectLines{r}
+		s.read = objectLines{r, fieldsFor(r.Queue)}
 	}
 	s.hand = func(ctx context.Context, jobs []lineJob) []waybill.Enqueued {
 		requests := make([]waybill.Request, len(jobs))
@@ -44,6 +45,14 @@ func (a *app) enqueueLines(ctx context.Context, c connection, r waybill.Request,
 		return said
 	}
 	return s.feed(ctx, in)
+}
+
+// fieldsFor are the fields of lines that go to a queue or topic.
+func fieldsFor(address string) fieldSet {
+	if _, ok := store.TopicOf(address); ok {
+		return ofEvent()
+	}
+	return ofJob()
 }
 
 // lineInput opens what an argument stands for: stdin, or a file.

@@ -159,7 +159,7 @@ func (s *sender) print(out io.Writer, l *sentLine) error {
 	case s.app.json && s.wait:
 		return printJSON(out, answerEnding{answer: a})
 	case s.app.json:
-		return printJSON(out, a)
+		return printJSON(out, a.object())
 	}
 	if s.wait && err == nil && !utf8.Valid(l.result) {
 		err = errNotText

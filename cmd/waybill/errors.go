@@ -33,8 +33,8 @@ const (
 const statusText = `  0  accepted, duplicate, waited or spilled; done
   1  anything else
   2  bad usage or bad input; nothing was sent
-  3  rejected: the queue is full
-  4  conflict, or the job's state forbids it
+  3  rejected: the queue or topic is full
+  4  conflict, or the state of job or topic forbids it (no subscription)
   5  Redis or the database is unavailable, out of memory or does not permit it: nothing happened
   6  with a wait: the job ended dead, cancelled or deleted
   7  outcome unknown: the ID is printed, ask again with it
@@ -61,6 +61,7 @@ var meanings = []meaning{
 	{waybill.ErrUnavailable, exitUnavailable, "unavailable", unavailableHint},
 	{waybill.ErrInvalid, exitInvalid, "invalid", nil},
 	{waybill.ErrFull, exitFull, "full", fullHint},
+	{waybill.ErrNoSubscription, exitState, "no_subscription", fixed("topic subscribe TOPIC/NAME, or topic set TOPIC --capacity N")},
 	{waybill.ErrConflict, exitState, "conflict", fixed("give this work an ID of its own")},
 	{waybill.ErrNewer, exitState, "newer", fixed("update waybill here")},
 	{waybill.ErrState, exitState, "state", nil},
@@ -83,6 +84,7 @@ var meanings = []meaning{
 	{errApplied, exitState, "state", fixed("job requeue is enough")},
 	{receipt.ErrNotFound, exitNotFound, "not_found", fixed("receipts show QUEUE ID shows those of a job")},
 	{errNoEffect, exitNotFound, "not_found", nil},
+	{errNoSubscription, exitNotFound, "not_found", noSubscriptionHint},
 	{database.ErrURL, exitInvalid, "invalid", nil},
 	{database.ErrConnect, exitUnavailable, "unavailable", databaseHint},
 	{errInterrupted, exitOther, "interrupted", nil},
@@ -132,7 +134,7 @@ func unknownHint(err error) string {
 	if strings.Contains(err.Error(), scriptRights) {
 		return rightsHint
 	}
-	if call, ok := errors.AsType[*store.CallError](err); ok && call.Verb != "enqueue" {
+	if call, ok := errors.AsType[*store.CallError](err); ok && call.Verb != "enqueue" && call.Verb != "publish" {
 		return "give the same command again, it does nothing twice"
 	}
 	return "ask again with the same ID, it adds nothing twice"
@@ -140,6 +142,9 @@ func unknownHint(err error) string {
 
 func fullHint(err error) string {
 	if full, ok := errors.AsType[*waybill.FullError](err); ok {
+		if topic, ok := store.TopicOf(full.Queue); ok {
+			return fmt.Sprintf("topic stats %s tells who holds its events; retry later, or topic set %s --capacity N", topic, topic)
+		}
 		return fmt.Sprintf("retry later, or queue set %s --capacity N", full.Queue)
 	}
 	return "retry later, or raise its capacity by queue set"

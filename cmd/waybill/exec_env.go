@@ -49,6 +49,8 @@ func facts(a *waybill.Attempt, deadline time.Time) []variable {
 		{"WAYBILL_ATTEMPT", strconv.Itoa(a.Number)},
 		{"WAYBILL_TOKEN", a.Token},
 		{"WAYBILL_IDEMPOTENCY_KEY", a.IdempotencyKey()},
+		{"WAYBILL_EVENT", a.Event},
+		{"WAYBILL_REPLAY", a.Replay},
 		{"WAYBILL_FAILURES", strconv.Itoa(a.Failures)},
 		{"WAYBILL_MAX_FAILURES", most},
 		{"WAYBILL_DEADLINE", until},

@@ -49,10 +49,23 @@ func (q *queuesFlag) Set(s string) error {
 		o.Concurrency = n
 	}
 	if name == "" || slices.ContainsFunc(*q, func(o waybill.QueueOptions) bool { return o.Name == name }) {
-		return errors.New("want the name of a queue, each once")
+		return errors.New("want a name, each once")
 	}
 	*q = append(*q, o)
 	return nil
+}
+
+// subscriptionsFlag gathers subscriptions, each with its concurrency: TOPIC/NAME or TOPIC/NAME=N.
+type subscriptionsFlag struct{ queuesFlag }
+
+func (s *subscriptionsFlag) Type() string { return "TOPIC/NAME[=N]" }
+
+func (s *subscriptionsFlag) Set(text string) error {
+	name, _, _ := strings.Cut(text, "=")
+	if _, err := parseSubscription(name); err != nil {
+		return err
+	}
+	return s.queuesFlag.Set(text)
 }
 
 // kindsFlag gathers kinds.

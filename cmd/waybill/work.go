@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/waybillhq/waybill"
+	"github.com/waybillhq/waybill/topic"
 )
 
 // Keys of log attributes.
@@ -31,6 +32,7 @@ const (
 	keyRetry     = "retry"
 	keyParked    = "parked"
 	keySpilled   = "spilled"
+	keyLag       = "lag"
 )
 
 func (a *app) workCommand() *cobra.Command {
@@ -39,17 +41,23 @@ func (a *app) workCommand() *cobra.Command {
 		ready: durationFlag(30 * time.Second), http: httpFlags{timeout: durationFlag(30 * time.Second)}, logFormat: formatText,
 	}
 	cmd := &cobra.Command{
-		Use:   "work --queue NAME[=N]… [flags] (--exec|--pipe) COMMAND [ARGUMENT…], or --http URL",
+		Use:   "work (--queue NAME[=N] | --subscribe TOPIC/NAME[=N])… [flags] (--exec|--pipe) COMMAND [ARGUMENT…], or --http URL",
 		Short: "Work off jobs, by commands or by HTTP",
 		Long:  workHelp,
 		Example: `  waybill work --queue mail --exec python3 -u send.py
   waybill work --queue mail=8 --queue reports=1 --timeout 5m --exec ./job.sh
   waybill work --queue score=2 --health :8080 --pipe python3 model.py
+  waybill work --subscribe orders/billing=4 --exec ./bill.sh
   waybill work --queue hooks --http-secret-file ./secret --http https://example.com/hook`,
 		Args: between(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.work(cmd, f) },
 	}
 	f.define(cmd)
+	for flag, complete := range map[string]cobra.CompletionFunc{"queue": a.completeQueues, "subscribe": a.completeSubscriptions} {
+		if err := cmd.RegisterFlagCompletionFunc(flag, complete); err != nil {
+			panic(err) // the flag is defined above
+		}
+	}
 	return cmd
 }
 
@@ -64,7 +72,7 @@ func (a *app) work(cmd *cobra.Command, f *workFlags) (err error) {
 		return err
 	}
 	defer crew.close()
-	c, err := a.connect(len(f.queues))
+	c, err := a.connect(len(f.each()))
 	if err != nil {
 		return err
 	}
@@ -92,9 +100,9 @@ func (a *app) work(cmd *cobra.Command, f *workFlags) (err error) {
 	f.handle(w, crew)
 	s.run = func(ctx context.Context) error { return crew.run(ctx, w.Run) }
 	if f.untilEmpty {
-		s.empty = func(ctx context.Context) bool { return untilEmpty(ctx, c.Client, f.queues, log) }
+		s.empty = func(ctx context.Context) bool { return untilEmpty(ctx, c.Client, f.each(), log) }
 	}
-	log.Info("worker started", slog.String(keyQueues, f.queues.text(f.slots())), slog.String(keyKinds, f.kinds.text()),
+	log.Info("worker started", slog.String(keyQueues, queuesFlag(f.each()).text(0)), slog.String(keyKinds, f.kinds.text()),
 		slog.String(keyCommand, crew.name))
 	pulse.start(w, log)
 	if err = s.work(cmd.Context()); err == nil {
@@ -103,9 +111,14 @@ func (a *app) work(cmd *cobra.Command, f *workFlags) (err error) {
 	return err
 }
 
-// each gives the queues, each with its own bound: that of --concurrency is a queue's, not the worker's.
+// each gives the queues, those of subscriptions among them, each with its own bound: that of --concurrency is a queue's,
+// not the worker's.
 func (f *workFlags) each() []waybill.QueueOptions {
 	queues := slices.Clone(f.queues)
+	for _, s := range f.subscriptions.queuesFlag {
+		s.Subscribe = string(cmp.Or(f.from.from(time.Now()), topic.Beginning))
+		queues = append(queues, s)
+	}
 	for i := range queues {
 		queues[i].Concurrency = cmp.Or(queues[i].Concurrency, f.slots())
 	}

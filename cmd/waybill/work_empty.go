@@ -16,7 +16,7 @@ const lookEvery = 200 * time.Millisecond
 func untilEmpty(ctx context.Context, c *waybill.Client, queues []waybill.QueueOptions, log *slog.Logger) bool {
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
-	var left waybill.QueueStats
+	var left standing
 	for times := 0; times < 2; {
 		sum, empty, err := allEmpty(ctx, c, queues)
 		switch {
@@ -34,15 +34,21 @@ func untilEmpty(ctx context.Context, c *waybill.Client, queues []waybill.QueueOp
 		case <-look.C:
 		}
 	}
-	log.Info("nothing is ready or active: stopping", slog.Int64(keyScheduled, left.Scheduled),
-		slog.Int64(keyRetry, left.Retry), slog.Int64(keyParked, left.Parked), slog.Int64(keySpilled, left.Spilled))
+	said := []slog.Attr{
+		slog.Int64(keyScheduled, left.Scheduled), slog.Int64(keyRetry, left.Retry), slog.Int64(keyParked, left.Parked),
+		slog.Int64(keySpilled, left.Spilled),
+	}
+	if left.lag > 0 {
+		said = append(said, slog.Int64(keyLag, left.lag))
+	}
+	log.LogAttrs(ctx, slog.LevelInfo, "nothing is ready or active: stopping", said...)
 	return true
 }
 
 // allEmpty tells whether all queues are empty, and then what waits in them all the same.
-func allEmpty(ctx context.Context, c *waybill.Client, queues []waybill.QueueOptions) (left waybill.QueueStats, empty bool, err error) {
+func allEmpty(ctx context.Context, c *waybill.Client, queues []waybill.QueueOptions) (left standing, empty bool, err error) {
 	for _, q := range queues {
-		s, err := c.Queue(q.Name).Stats(ctx)
+		s, err := standingOf(ctx, c, q)
 		if err != nil || !isEmpty(s) {
 			return left, false, err
 		}
@@ -50,14 +56,13 @@ func allEmpty(ctx context.Context, c *waybill.Client, queues []waybill.QueueOpti
 		left.Retry += s.Retry
 		left.Parked += s.Parked
 		left.Spilled += s.Spilled
+		left.lag += s.lag
 	}
 	return left, true, nil
 }
 
-// isEmpty tells whether nothing is ready or active, nor spilled with room for it: the next claim
-// makes that ready.
-func isEmpty(s waybill.QueueStats) bool {
-	waiting := s.Scheduled + s.Retry + s.Parked
-	room := s.Capacity == waybill.Unlimited || waiting < s.Capacity
-	return s.Ready == 0 && s.Active == 0 && (s.Spilled == 0 || !room)
+// isEmpty tells whether nothing is ready or active, nor spilled or to be taken from a topic's stream with room for it: the
+// next claim takes that.
+func isEmpty(s standing) bool {
+	return s.Ready == 0 && s.Active == 0 && (s.Spilled == 0 || !s.room()) && s.due() == 0 && !s.coming
 }

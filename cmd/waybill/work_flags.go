@@ -15,6 +15,8 @@ import (
 // workFlags are what `waybill work` is told.
 type workFlags struct {
 	queues                               queuesFlag
+	subscriptions                        subscriptionsFlag
+	from                                 placeFlag // of subscriptions that are not there yet
 	kinds                                kindsFlag
 	concurrency                          int // 0 = as the mode has it
 	lease, timeout, grace, snooze, ready durationFlag
@@ -29,16 +31,18 @@ type workFlags struct {
 func (f *workFlags) define(cmd *cobra.Command) {
 	v := cmd.Flags()
 	v.Var(&f.queues, "queue", "work off this queue, N jobs at a time; repeatable")
+	v.Var(&f.subscriptions, "subscribe", "make this subscription, TOPIC/NAME, if it is not there, and work it off, N jobs at a time; repeatable")
+	v.Var(&f.from, "from", "where subscriptions begin that are not there yet (default: beginning)")
 	v.Var(&f.kinds, "kind", "take only jobs of this kind; repeatable (default: every kind)")
 	v.IntVar(&f.concurrency, "concurrency", 0,
-		"jobs at a time in each queue that says no N: processes with --exec and --pipe (default: CPUs), requests with --http (default: 10)")
+		"jobs at a time in each queue and subscription that says no N: processes with --exec and --pipe (default: CPUs), requests with --http (default: 10)")
 	v.Var(&f.lease, "lease", "how long a job stays ours without a sign of life, from 100ms to 1h (default: the queue's, 30s unless set)")
 	v.Var(&f.timeout, "timeout", "of one attempt (default: none)")
 	v.Var(&f.grace, "grace", "how long jobs may go on after TERM or INT")
 	v.Var(&f.snooze, "snooze", "how long a job is put off where nothing else is said: status 75 of --exec, snooze without delay_ms of --pipe")
 	v.Var(&f.ready, "ready-timeout", "of --pipe: how long a child may take until it is ready")
 	v.Var(&f.maxFailures, "max-failures", "the failure that kills a job that says nothing itself (default 25)")
-	v.BoolVar(&f.untilEmpty, "until-empty", false, "end when nothing is ready or active")
+	v.BoolVar(&f.untilEmpty, "until-empty", false, "end when nothing is ready or active, and subscriptions have taken all events")
 	v.StringVar(&f.health, "health", "", "serve GET /healthz on this `ADDR`, as in 127.0.0.1:8080")
 	v.Var(&f.logFormat, "log-format", "how logs are written")
 	v.Var(&f.logLevel, "log-level", "log what is at least so important")
@@ -46,6 +50,7 @@ func (f *workFlags) define(cmd *cobra.Command) {
 	v.BoolVar(&f.pipe, "pipe", false, "processes that live on: the command follows, to the end of the line")
 	f.http.define(v)
 	quietDefaults(cmd, "lease", "timeout", "max-failures")
+	completePlaces(cmd, "from")
 }
 
 // slots is how many jobs a queue has at a time that says nothing itself.
@@ -62,8 +67,10 @@ func (f *workFlags) slots() int {
 func (f *workFlags) check(cmd *cobra.Command, command []string) error {
 	runs := f.exec || f.pipe
 	switch {
-	case len(f.queues) == 0:
-		return usage(cmd, "no queue: give --queue NAME")
+	case len(f.queues)+len(f.subscriptions.queuesFlag) == 0:
+		return usage(cmd, "no queue: give --queue NAME, or --subscribe TOPIC/NAME")
+	case f.from.given() && len(f.subscriptions.queuesFlag) == 0:
+		return usage(cmd, "--from goes with --subscribe TOPIC/NAME")
 	case runs && f.http.url != "":
 		return usage(cmd, "--http excludes --exec and --pipe: give one")
 	case !runs && f.http.url == "":

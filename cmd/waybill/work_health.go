@@ -31,8 +31,10 @@ func (f *workFlags) newPulse(cmd *cobra.Command, c *waybill.Client, unable func(
 	}
 	p := &pulse{on: on}
 	p.watch = health.New(health.Options{
-		Queues:  f.each(),
-		Stats:   func(ctx context.Context, queue string) (waybill.QueueStats, error) { return c.Queue(queue).Stats(ctx) },
+		Queues: f.each(),
+		Stats: func(ctx context.Context, queue string) (waybill.QueueStats, error) {
+			return dueStats(ctx, c, waybill.QueueOptions{Name: queue})
+		},
 		Running: func() []waybill.RunningAttempt { return p.worker.Running() },
 		Unable:  unable,
 	})

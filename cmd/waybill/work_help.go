@@ -9,6 +9,12 @@ What follows --exec or --pipe is the command and its arguments; no shell reads t
 among them. A command that is not there is bad usage; where it can't be started later, that fails no job: it
 is given back. Each job may come twice: give its idempotency key to whom you tell of it.
 
+With --subscribe TOPIC/NAME the events of a topic are the jobs: their kind is the topic's name unless their publisher said
+otherwise, their queue TOPIC/NAME. The subscription is made at --from when the worker starts, if it is not there: at
+beginning, which is unless said otherwise before all that the stream holds, now, a time, a duration ago by this machine's
+clock, or the ID of an entry. One that is there keeps its place; one that was detached takes nothing until topic subscribe
+--attach. Their idempotency keys are TOPIC/NAME/EVENT, also where a replay brings an event again.
+
 EXEC. The payload is on stdin. The command's status settles the job:
   0    done; stdout, up to 256 KiB, is the result
   75   put off for --snooze; no failure is counted
@@ -19,7 +25,7 @@ Death by a signal is a failure.
 The command finds in its environment, beside what stands there: WAYBILL_JOB_ID, WAYBILL_QUEUE,
 WAYBILL_KIND, WAYBILL_ATTEMPT, WAYBILL_TOKEN, WAYBILL_IDEMPOTENCY_KEY, WAYBILL_FAILURES,
 WAYBILL_MAX_FAILURES ("unlimited" where there is no bound), WAYBILL_DEADLINE (RFC 3339, with
---timeout), and TRACEPARENT and TRACESTATE from the job's headers of these names in lower case.
+--timeout), WAYBILL_EVENT (the event's ID) in a subscription, WAYBILL_REPLAY where a replay of that name brought it, and TRACEPARENT and TRACESTATE from the job's headers of these names in lower case.
 WAYBILL_REDIS is taken out: it may hold a password.
 
 PIPE. A child for each slot, one job at a time. It reads from stdin and writes to stdout, an object a line,
@@ -27,7 +33,7 @@ and has to flush each:
   it writes  {"type":"ready"}                           once, within --ready-timeout; before, nothing is claimed
   it reads   {"type":"job","id":…,"kind":…,"payload":…,"token":…,"idempotency_key":…,"deadline_at":…}
              with all fields of a job's JSON (waybill job get --json), null where they are not known here;
-             a payload that is no UTF-8 stands in payload_base64
+             a payload that is no UTF-8 stands in payload_base64; "event" and "replay" are those of a subscription
   it writes  {"type":"progress","token":…,"percent":40,"note":…}      if it likes
   it writes  {"type":"settle","token":…,"outcome":"ack","result":…}
 The outcome is one of
@@ -44,7 +50,7 @@ one ends a new one is started, later and later (100 ms to 10 s) where it was of 
 
 HTTP. The payload is the body, its type application/json where it is JSON, else application/octet-stream.
 Headers: Waybill-Job-Id, -Queue, -Kind, -Attempt, -Failures, -Max-Failures, -Deadline (with --timeout),
-Idempotency-Key, Traceparent and Tracestate. Their values are percent-encoded: decode them.
+-Event (in a subscription), -Replay (where one of that name brought the event), Idempotency-Key, Traceparent and Tracestate. Their values are percent-encoded: decode them.
 The answer's status settles the job:
   2xx            done; the body, up to 256 KiB, is the result
   429, 503       with Retry-After: put off for so long, from 1 s to 1 h; no failure is counted

@@ -54,6 +54,8 @@ func (s *Sender) header(a *waybill.Attempt, deadline, now time.Time) http.Header
 		{"Waybill-Failures", strconv.Itoa(a.Failures)},
 		{"Waybill-Max-Failures", most},
 		{"Waybill-Deadline", until},
+		{"Waybill-Event", a.Event},
+		{"Waybill-Replay", a.Replay},
 		{"Idempotency-Key", a.IdempotencyKey()},
 		{"Traceparent", a.Headers["traceparent"]},
 		{"Tracestate", a.Headers["tracestate"]},

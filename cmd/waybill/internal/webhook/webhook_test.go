@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/waybillhq/waybill"
 	"github.com/waybillhq/waybill/cmd/waybill/internal/webhook"
 )
 
@@ -102,4 +103,31 @@ func TestSign(t *testing.T) {
 	if got != "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=" {
 		t.Errorf("signature is %s", got)
 	}
+}
+
+func TestHeader(t *testing.T) {
+	t.Parallel()
+	s := webhook.New(webhook.Options{})
+	t.Run("an event is told, and keyed by itself", func(t *testing.T) {
+		t.Parallel()
+		h := s.Header(&waybill.Attempt{
+			ID: "again/e 1", Queue: "orders/billing", Kind: "orders", Scope: "orders/billing", Event: "e 1", Replay: "again",
+		})
+		for name, want := range map[string]string{
+			"Waybill-Event": "e%201", "Waybill-Replay": "again", "Idempotency-Key": "orders/billing/e%201",
+		} {
+			if got := h.Get(name); got != want {
+				t.Errorf("%s is %q, want %q", name, got, want)
+			}
+		}
+	})
+	t.Run("a job that is no event's tells of none", func(t *testing.T) {
+		t.Parallel()
+		h := s.Header(&waybill.Attempt{ID: "a", Queue: "q", Kind: "k"})
+		for _, name := range []string{"Waybill-Event", "Waybill-Replay"} {
+			if got, there := h[name]; there {
+				t.Errorf("%s is %q", name, got)
+			}
+		}
+	})
 }
