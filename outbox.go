@@ -22,6 +22,20 @@ func (r Request) Draft(maxPayload int) (record.Draft, error) {
 	return d, r.check(maxPayload)
 }
 
+// Outbox is a queue, or by its address "topic:NAME" a topic, as the relay of the outbox of that name sees it. Nothing is sent.
+// It is for package outbox, its type is this module's own, and nothing is promised of it to others. Errors: ErrInvalid. Safe
+// for concurrent use.
+func (c *Client) Outbox(address, name string) (*store.Outbox, error) {
+	if err := store.CheckAddress(address); err != nil {
+		return nil, err
+	}
+	q, err := c.queue(address)
+	if err != nil {
+		return nil, err
+	}
+	return q.Outbox(name), nil
+}
+
 // Outbox is the queue as the relay of the outbox of that name sees it. Nothing is sent. It is for package outbox, its type is
 // this module's own, and nothing is promised of it to others. Errors: ErrInvalid. Safe for concurrent use.
 func (q *Queue) Outbox(name string) (*store.Outbox, error) {

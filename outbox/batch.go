@@ -3,7 +3,6 @@ package outbox
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"time"
@@ -26,7 +25,8 @@ type batch struct {
 
 	sent     []int64
 	aside    map[int64]error
-	full     int // rows that found the queue full
+	full     int  // rows that found the queue full
+	nobody   bool // they are events, and nobody subscribes
 	standing store.Standing
 	err      error // of the call
 }
@@ -114,10 +114,11 @@ func (b *batch) sendSome(ctx context.Context, rows []carried) {
 			b.aside[seqs[i]] = e.Err
 		case e.Err != nil:
 			b.err = e.Err
-		case e.Outcome == store.Full:
+		case e.Outcome == store.Full, e.Outcome == store.Nobody:
 			b.full++
+			b.nobody = b.nobody || e.Outcome == store.Nobody
 		case e.Outcome == store.Conflict:
-			b.aside[seqs[i]] = fmt.Errorf("%w, or it came another way than by this outbox", waybill.ErrConflict)
+			b.aside[seqs[i]] = conflictIn(b.before.name)
 		default:
 			b.sent = append(b.sent, seqs[i])
 		}
@@ -128,7 +129,7 @@ func (b *batch) sendSome(ctx context.Context, rows []carried) {
 func (b *batch) mark(ctx context.Context, s Session) error {
 	o := b.r.o
 	if len(b.sent) > 0 {
-		if _, err := o.change(ctx, s, "sent", listOf(b.sent)); err != nil {
+		if err := o.markSent(ctx, s, b.before.name, b.sent); err != nil {
 			return err
 		}
 	}
@@ -209,17 +210,29 @@ func (l *lane) pause() {
 	l.notTill = time.Now().Add(l.failing/2 + rand.N(l.failing))
 }
 
+// complain tells why rows wait.
+func (b *batch) complain() {
+	o, queue := b.r.o, b.before.name
+	if b.nobody {
+		o.o.Log.Warn("outbox: the topic has no subscription and no bound, its rows wait: start a worker that subscribes",
+			slog.String(keyQueue, queue))
+		o.tell(Event{Type: EventNoSubscription, Queue: queue, Err: waybill.ErrNoSubscription})
+		return
+	}
+	o.o.Log.Warn("outbox: the queue is full, its rows wait", slog.String(keyQueue, queue))
+	o.tell(Event{Type: EventFull, Queue: queue})
+}
+
 // pace lets a full queue be for a while, and claims no more of its rows than there may be room for.
 func (b *batch) pace() {
-	l, o := b.l, b.r.o
+	l := b.l
 	if b.full == 0 {
 		l.full, l.notTill, l.room = 0, time.Time{}, min(4*l.room, batchRows)
 		return
 	}
 	if time.Since(l.toldFull) > complainTime {
 		l.toldFull = time.Now()
-		o.o.Log.Warn("outbox: the queue is full, its rows wait", slog.String(keyQueue, b.before.name))
-		o.tell(Event{Type: EventFull, Queue: b.before.name})
+		b.complain()
 	}
 	l.full, l.room = min(max(2*l.full, leastFull), mostFull), leastRoom
 	if n := len(b.sent); n > 0 {

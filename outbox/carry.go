@@ -46,7 +46,7 @@ func (r *relay) carry(ctx context.Context) (pause time.Duration, bell <-chan str
 		switch {
 		case errors.Is(err, ErrLost): // told when it was noticed
 		case err != nil && r.o.away(err):
-			return 0, nil, fmt.Errorf("queue %s: %w", q, err)
+			return 0, nil, fmt.Errorf("%s: %w", titled(q), err)
 		case err != nil:
 			r.refused(q, err) // others are served
 		case again:

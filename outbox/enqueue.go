@@ -60,6 +60,8 @@ func (o *Outbox) enterIn(ctx context.Context, tx *sql.Tx, e Entry, r []waybill.R
 type Entry struct {
 	Key string // as EnqueueInOrder; "" = none
 	All bool   // as Enqueue: where one is invalid none is entered, and the error stands for the answers
+	// Events, as Publish: what is no event is invalid.
+	Events bool
 }
 
 // maxKey bounds a key, in bytes.
@@ -147,6 +149,9 @@ func (in *entering) enter(ctx context.Context, requests []waybill.Request) []way
 	var rows []row
 	for i, r := range requests {
 		d, err := r.Draft(in.o.o.MaxPayload)
+		if err == nil && in.e.Events && !isTopic(d.Queue) {
+			err = invalid("queue", "is %s: only events are published, which topic.Topic.Request makes", d.Queue)
+		}
 		out[i] = waybill.Enqueued{ID: d.ID, Queue: d.Queue}
 		if err != nil {
 			out[i].Outcome, out[i].Err = waybill.OutcomeInvalid, err

@@ -10,15 +10,16 @@ type EventType string
 
 // Types of events.
 const (
-	EventSent      EventType = "sent"      // rows were sent, and their queue has them: Rows
-	EventEnded     EventType = "ended"     // rows were told what became of their jobs: Rows
-	EventSetAside  EventType = "set_aside" // a row can't be sent, and waits for a person: ID, Err; or all Rows of a queue that can be none
-	EventFull      EventType = "full"      // the queue is full; its rows wait. Told at most once a minute
-	EventLost      EventType = "lost"      // Redis lost data of the queue: nothing is sent there until a replay. Err
-	EventFailed    EventType = "failed"    // a round failed and is tried again: Err. Of the database or of Redis
-	EventRecovered EventType = "recovered" // nothing failed for ten seconds, after something had
-	EventPurged    EventType = "purged"    // rows of ended jobs were deleted: Rows
-	EventLag       EventType = "lag"       // every ten seconds, for each queue: Lag
+	EventSent           EventType = "sent"            // rows were sent, and their queue has them: Rows
+	EventEnded          EventType = "ended"           // rows were told what became of their jobs: Rows
+	EventSetAside       EventType = "set_aside"       // a row can't be sent, and waits for a person: ID, Err; or all Rows of a queue that can be none
+	EventFull           EventType = "full"            // the queue is full; its rows wait. Told at most once a minute
+	EventNoSubscription EventType = "no_subscription" // the topic has no subscription and no bound; its rows wait. Told likewise. Err
+	EventLost           EventType = "lost"            // Redis lost data of the queue: nothing is sent there until a replay. Err
+	EventFailed         EventType = "failed"          // a round failed and is tried again: Err. Of the database or of Redis
+	EventRecovered      EventType = "recovered"       // nothing failed for ten seconds, after something had
+	EventPurged         EventType = "purged"          // rows of ended jobs were deleted: Rows
+	EventLag            EventType = "lag"             // every ten seconds, for each queue: Lag
 )
 
 // Event is something that a relay did or met, for metrics. Beside Type and Queue only the fields are set that its type names.

@@ -15,6 +15,8 @@ type Seen struct {
 	Unread    int64  // words on what became of jobs that no relay has read
 	Strangers int64  // of these, at the last reading, those of jobs that have no row here: they stay
 	Lost      string // why it shows that Redis lost data, noticed by a relay or not; "" = it does not
+	// Held is why the topic takes no events now, so that its rows wait; "" = it does, or Queue is no topic.
+	Held string
 }
 
 // Look asks Redis, for each queue that the outbox knows, whether it lost data, as relays do with each call. It writes
@@ -33,19 +35,23 @@ func (o *Outbox) Look(ctx context.Context, c *waybill.Client) ([]Seen, error) {
 	}
 	var all []Seen
 	for _, queue := range slices.Sorted(maps.Keys(rows)) {
-		box, err := c.Queue(queue).Outbox(name)
+		box, err := c.Outbox(queue, name)
 		if err != nil {
 			return all, fmt.Errorf("queue %q: %w", queue, err)
 		}
 		s, err := box.Look(ctx)
 		if err != nil {
-			return all, fmt.Errorf("look at queue %s: %w", queue, err)
+			return all, fmt.Errorf("look at %s: %w", titled(queue), err)
 		}
 		why, err := o.lostNow(ctx, rows[queue], rows[queue].fell(s))
 		if err != nil {
 			return all, err
 		}
-		all = append(all, Seen{Queue: queue, Unread: s.Unread, Strangers: rows[queue].strangers, Lost: why})
+		held, err := heldBy(ctx, c, queue)
+		if err != nil {
+			return all, fmt.Errorf("look at %s: %w", titled(queue), err)
+		}
+		all = append(all, Seen{Queue: queue, Unread: s.Unread, Strangers: rows[queue].strangers, Lost: why, Held: held})
 	}
 	return all, nil
 }

@@ -25,14 +25,18 @@ func (q queueRow) lost() error {
 	if q.lostMS == 0 {
 		return nil
 	}
-	return fmt.Errorf("queue %s, noticed at %s: %s: %w", q.name, time.UnixMilli(q.lostMS).UTC().Format(time.RFC3339), q.why, ErrLost)
+	return fmt.Errorf("%s, noticed at %s: %s: %w", titled(q.name), time.UnixMilli(q.lostMS).UTC().Format(time.RFC3339), q.why, ErrLost)
 }
 
 // fell says what a standing that is lower than what was there before shows, "" where it is not lower.
 func (q queueRow) fell(s store.Standing) string {
 	switch {
 	case s.Before < q.sent: // what a call itself added would hide a loss
-		return fmt.Sprintf("it had taken %d jobs from this outbox and knows of %d", q.sent, max(0, s.Before))
+		what := "jobs"
+		if isTopic(q.name) {
+			what = "events"
+		}
+		return fmt.Sprintf("it had taken %d %s from this outbox and knows of %d", q.sent, what, max(0, s.Before))
 	case s.Told < q.told:
 		return fmt.Sprintf("it had told what became of %d jobs and knows of %d", q.told, s.Told)
 	}

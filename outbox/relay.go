@@ -17,7 +17,7 @@ import (
 // way is over. Any number of relays may run, in one process or many. The database or Redis being away is no error: it is
 // told (Options.Observe, Options.Log) and tried again. Errors: ErrNoTable, ErrInvalid.
 //
-// A full queue keeps its own rows waiting and no other's. A row that can't be sent (its ID is taken by other work, or its
+// A full queue keeps its own rows waiting and no other's; so does a topic that is full, or has no subscription and no bound. A row that can't be sent (its ID is taken by other work, or its
 // body is not readable) is set aside with the reason: see SetAside and Retry. Where Redis lost data of a queue, nothing more
 // is sent there until Replay: see ErrLost.
 func (o *Outbox) Relay(ctx context.Context, c *waybill.Client) error {
@@ -151,10 +151,7 @@ func (r *relay) lane(ctx context.Context, queue string) (*lane, error) {
 	if l != nil {
 		return l, nil
 	}
-	if queue == "" { // a client takes it for the default queue, whose rows have its name
-		return nil, invalid("queue", "is empty")
-	}
-	box, err := r.c.Queue(queue).Outbox(r.name)
+	box, err := r.c.Outbox(queue, r.name)
 	if err != nil {
 		return nil, fmt.Errorf("queue %q: %w", queue, err)
 	}
@@ -203,7 +200,7 @@ func (r *relay) enter(ctx context.Context, l *lane) (row queueRow, number byte, 
 	}
 	s, err := l.box.Enter(ctx)
 	if err != nil {
-		return row, 0, fmt.Errorf("enter queue %s: %w", row.name, err)
+		return row, 0, fmt.Errorf("enter %s: %w", titled(row.name), err)
 	}
 	if err := r.compare(ctx, l, row, s); err != nil {
 		return row, 0, err
@@ -241,7 +238,7 @@ func (r *relay) compare(ctx context.Context, l *lane, before queueRow, s store.S
 		r.o.tell(Event{Type: EventLost, Queue: row.name, Err: lost})
 	}
 	if lost == nil { // it was replayed meanwhile
-		return fmt.Errorf("queue %s was replayed meanwhile", row.name)
+		return fmt.Errorf("%s was replayed meanwhile", titled(row.name))
 	}
 	return lost
 }

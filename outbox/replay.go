@@ -2,6 +2,7 @@ package outbox
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -23,11 +24,13 @@ type Replayed struct {
 	// Buried are jobs that Redis had waiting, or dead, though their rows say that they have ended: deleted there. Cancelled
 	// are those that were running: they were asked to end.
 	Buried, Cancelled int64
-	Sent              int64 // unfinished jobs that Redis did not have
+	Sent              int64 // unfinished jobs that Redis did not have; events that were published again
 	Dead              int64 // dead jobs that it did not have: dead there again
 	Known             int64 // unfinished and dead jobs that it had
 	SetAside          int64 // rows that it refused, as their IDs are taken by other work
 	Done              bool  // the relay sends there again
+	// Held is why the topic takes no events; it is not done then. "" = it does, or Queue is no topic.
+	Held string
 }
 
 // Replay brings a queue of which Redis lost data to what the database knows. It pauses the queue; first it buries: jobs that
@@ -37,8 +40,16 @@ type Replayed struct {
 // before the loss, and not yet read by a relay (Options.Read), returns, and a job that was moved to another queue does not.
 // The queue's settings are lost with its Redis, a capacity too: set them before. Where the queue is full, jobs are spilled.
 //
+// A topic ("topic:NAME") has no jobs that could be unfinished: where Redis lost data, all its events that have rows yet are
+// published again, under their IDs, in the order of their rows. So make its settings and all its subscriptions first: one that
+// is made later misses what the others have taken. Subscriptions that know an event, by a copy of Redis that has it within
+// the window, take it as a duplicate; else it is delivered again, and receipts suppress what was done, as it is as old as its
+// row. Nothing is paused. A topic that is full is waited for; one that nobody subscribes to is not done: the others are, and
+// then it is an ErrNoSubscription. A topic that lost nothing is left as it is, also where it is named: its older events would
+// come twice.
+//
 // It may be broken off and repeated, and it does no harm to a queue that lost nothing. Errors: ErrInvalid, ErrNoTable, ErrLost
-// (Redis lost data again meanwhile: replay once more), waybill.ErrUnavailable, waybill.ErrUnknown, else the database's; what
+// (Redis lost data again meanwhile: replay once more), waybill.ErrNoSubscription, waybill.ErrUnavailable, waybill.ErrUnknown, else the database's; what
 // was replayed before is told.
 func (o *Outbox) Replay(ctx context.Context, c *waybill.Client, ro ReplayOptions) ([]Replayed, error) {
 	if c == nil {
@@ -46,7 +57,7 @@ func (o *Outbox) Replay(ctx context.Context, c *waybill.Client, ro ReplayOptions
 	}
 	r := &replay{o: o, c: c, ro: ro, queues: map[string]*replayed{}}
 	err := r.open(ctx)
-	for _, step := range []func(context.Context) error{r.pause, r.bury, r.send, r.close} {
+	for _, step := range []func(context.Context) error{r.pause, r.bury, r.send, r.publish, r.close} {
 		if err == nil {
 			err = step(ctx)
 		}
@@ -75,6 +86,7 @@ type replayed struct {
 	box    *store.Outbox
 	number byte
 	paused bool // by Replay
+	lost   bool // a topic that lost data
 
 	sent, told int64 // the highest numbers that Redis gave since the replay began
 }
@@ -93,7 +105,7 @@ func (q *replayed) follow(s store.Standing) error {
 
 // again says that Redis lost data in mid-replay.
 func (q *replayed) again(why string) error {
-	return fmt.Errorf("queue %s lost data again while it was replayed, %s: replay it once more: %w", q.Queue, why, ErrLost)
+	return fmt.Errorf("%s lost data again while it was replayed, %s: replay it once more: %w", titled(q.Queue), why, ErrLost)
 }
 
 // pausedBy says who has paused a queue.
@@ -120,7 +132,7 @@ func (r *replay) open(ctx context.Context) error {
 		if _, known := rows[queue]; !known {
 			return invalid("queue", "%q has nothing of this outbox", queue)
 		}
-		box, err := r.c.Queue(queue).Outbox(name)
+		box, err := r.c.Outbox(queue, name)
 		if err != nil {
 			return err
 		}
@@ -136,22 +148,32 @@ func (r *replay) pause(ctx context.Context) error {
 		return r.look(ctx)
 	}
 	for _, q := range r.queues {
-		s, err := r.c.Queue(q.Queue).Stats(ctx)
-		if err != nil {
-			return err
+		ready := r.pauseQueue
+		if isTopic(q.Queue) {
+			ready = r.notice
 		}
-		if q.paused = s.PausedBy == "" || s.PausedBy == pausedBy; q.paused {
-			if err := r.c.Queue(q.Queue).Pause(ctx, pausedBy); err != nil {
-				return err
-			}
+		if err := ready(ctx, q); err != nil {
+			return err
 		}
 		standing, err := q.box.Enter(ctx)
 		if err != nil {
-			return fmt.Errorf("enter queue %s: %w", q.Queue, err)
+			return fmt.Errorf("enter %s: %w", titled(q.Queue), err)
 		}
 		q.number, q.sent, q.told = standing.Number, standing.Sent, standing.Told
 	}
 	return nil
+}
+
+// pauseQueue pauses a queue, unless somebody else has.
+func (r *replay) pauseQueue(ctx context.Context, q *replayed) error {
+	s, err := r.c.Queue(q.Queue).Stats(ctx)
+	if err != nil {
+		return err
+	}
+	if q.paused = s.PausedBy == "" || s.PausedBy == pausedBy; !q.paused {
+		return nil
+	}
+	return r.c.Queue(q.Queue).Pause(ctx, pausedBy)
 }
 
 // look asks under which numbers the queues know the outbox.
@@ -159,9 +181,10 @@ func (r *replay) look(ctx context.Context) error {
 	for _, q := range r.queues {
 		s, err := q.box.Look(ctx)
 		if err != nil {
-			return fmt.Errorf("look at queue %s: %w", q.Queue, err)
+			return fmt.Errorf("look at %s: %w", titled(q.Queue), err)
 		}
 		q.number = s.Number
+		q.lost = q.row.lostMS != 0 || q.row.fell(s) != ""
 	}
 	return nil
 }
@@ -171,8 +194,13 @@ func (r *replay) close(ctx context.Context) error {
 	if r.ro.DryRun {
 		return nil
 	}
+	var held error
 	for _, name := range r.order {
 		q := r.queues[name]
+		if q.Held != "" {
+			held = errors.Join(held, fmt.Errorf("%s: make all its subscriptions, then replay: %w", titled(name), waybill.ErrNoSubscription))
+			continue
+		}
 		if q.paused { // before the queue is found again: a replay that is broken off between stays due, and nothing stays paused
 			if err := r.c.Queue(name).Resume(ctx); err != nil {
 				return err
@@ -184,7 +212,7 @@ func (r *replay) close(ctx context.Context) error {
 		q.Done = true
 		r.tell(q)
 	}
-	return nil
+	return held
 }
 
 // find notes that a queue is found again, as it stands now.
@@ -241,7 +269,7 @@ func (r *replay) walk(ctx context.Context, name string, f func(context.Context, 
 		for queue, some := range rows {
 			if q := r.queues[queue]; q != nil {
 				if err := f(ctx, q, some); err != nil {
-					return fmt.Errorf("queue %s: %w", queue, err)
+					return fmt.Errorf("%s: %w", titled(queue), err)
 				}
 				r.tell(q)
 			}

@@ -10,6 +10,9 @@ import (
 // bury ends what Redis has and the database knows to have ended.
 func (r *replay) bury(ctx context.Context) error {
 	return r.walk(ctx, "ended", func(ctx context.Context, q *replayed, rows []found) error {
+		if isTopic(q.Queue) { // these were published, and are no jobs
+			return nil
+		}
 		waiting, running, err := q.alive(ctx, rows)
 		if err != nil {
 			return err

@@ -21,19 +21,38 @@ func (r *replay) send(ctx context.Context) error {
 		for i, w := range rows {
 			sizes[i] = sized{w.seq, w.bytes}
 		}
-		for len(sizes) > 0 {
-			seqs := fitting(sizes)
-			sizes = sizes[len(seqs):]
-			some, err := r.o.bodies(ctx, r.o.plain(), seqs)
-			if err != nil {
-				return r.o.named(err)
-			}
-			if err := r.sendSome(ctx, q, some); err != nil {
-				return err
-			}
-		}
-		return nil
+		return r.pages(ctx, sizes, func(ctx context.Context, some []carried) error { return r.sendSome(ctx, q, some) })
 	})
+}
+
+// pages reads rows whole, as many at a time as fit into a batch, and gives them to f.
+func (r *replay) pages(ctx context.Context, sizes []sized, f func(context.Context, []carried) error) error {
+	for len(sizes) > 0 {
+		seqs := fitting(sizes)
+		sizes = sizes[len(seqs):]
+		some, err := r.o.bodies(ctx, r.o.plain(), seqs)
+		if err != nil {
+			return r.o.named(err)
+		}
+		if err := f(ctx, some); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// usable gives the rows that can be sent, and sets the others aside.
+func (r *replay) usable(ctx context.Context, q *replayed, rows []carried) (some []carried, err error) {
+	for _, c := range rows {
+		if c.unusable == nil {
+			some = append(some, c)
+			continue
+		}
+		if err := r.aside(ctx, q, c, c.unusable); err != nil {
+			return nil, err
+		}
+	}
+	return some, nil
 }
 
 // count is what sending rows would do.
@@ -53,34 +72,38 @@ func (r *replay) count(ctx context.Context, q *replayed, rows []found) error {
 }
 
 func (r *replay) sendSome(ctx context.Context, q *replayed, rows []carried) error {
+	from, err := r.usable(ctx, q, rows)
+	if err != nil {
+		return err
+	}
 	var adds []store.Add
-	var from []carried
-	for _, c := range rows {
-		if c.unusable != nil {
-			if err := r.aside(ctx, q, c, c.unusable); err != nil {
-				return err
-			}
-			continue
-		}
+	for i := range from {
+		c := &from[i]
 		add := c.add(q.number)
 		if c.state == stateDead {
 			add.Job.At = time.Time{}
 			add.Back = &store.Back{State: store.DeadState, At: time.Now(), EnqueuedAt: c.born}
 		}
-		adds, from = append(adds, add), append(from, c)
+		adds = append(adds, add)
 	}
-	boundary.At(ctx, "replay read")
-	said, standing, err := q.box.Send(ctx, q.number, adds, true)
-	if errors.Is(err, store.ErrStranger) { // it knew the outbox when the replay began
-		return q.again("it does not know this outbox any more")
-	}
-	if err == nil && standing.Number != 0 {
-		err = q.follow(standing)
-	}
+	said, err := q.deliver(ctx, adds)
 	if err != nil {
 		return err
 	}
 	return r.sort(ctx, q, from, said)
+}
+
+// deliver sends jobs, which are spilled where the queue is full, or events, and looks whether Redis lost data again.
+func (q *replayed) deliver(ctx context.Context, adds []store.Add) ([]store.Enqueued, error) {
+	boundary.At(ctx, "replay read")
+	said, standing, err := q.box.Send(ctx, q.number, adds, true)
+	if errors.Is(err, store.ErrStranger) { // it knew the outbox when the replay began
+		return nil, q.again("it does not know this outbox any more")
+	}
+	if err == nil && standing.Number != 0 {
+		err = q.follow(standing)
+	}
+	return said, err
 }
 
 // sort notes what became of rows that were sent.
@@ -173,7 +196,11 @@ func (r *replay) raise(ctx context.Context, q *replayed, rows []found) error {
 }
 
 func (r *replay) aside(ctx context.Context, q *replayed, c carried, why error) error {
-	_, err := r.o.change(ctx, r.o.plain(), "aside_sent", cutTo(why.Error(), maxReason), c.seq)
+	statement := "aside_sent"
+	if isTopic(q.Queue) {
+		statement = "aside_published"
+	}
+	_, err := r.o.change(ctx, r.o.plain(), statement, cutTo(why.Error(), maxReason), c.seq)
 	q.SetAside++
 	return r.o.named(err)
 }

@@ -171,7 +171,7 @@ func (in *entering) reckoned(ctx context.Context, name rowName) (fp string, err 
 	err = in.o.each(ctx, in.s, func(scan func(...any) error) error {
 		var body []byte
 		err := scan(&body)
-		if d, unreadable := record.ParseDraft(body); unreadable == nil {
+		if d, unreadable := parsed(name.queue, body); unreadable == nil {
 			fp = d.Fingerprint()
 		}
 		return err

@@ -17,7 +17,7 @@ type Stats struct {
 type QueueStats struct {
 	Lag
 
-	Sent     int64 // rows whose jobs are in the queue, and not ended
+	Sent     int64 // rows whose jobs are in the queue, and not ended; of a topic, events that were published
 	Dead     int64 // rows of dead jobs
 	Ended    int64 // rows of jobs that were acked, cancelled or deleted
 	SetAside int64 // rows that can't be sent
@@ -63,11 +63,17 @@ func (o *Outbox) Stats(ctx context.Context) (Stats, error) {
 		case stateNew:
 			q.New, q.Oldest = n, time.UnixMilli(oldest)
 		case stateSent:
-			q.Sent = n
+			q.Sent += n
 		case stateDead:
 			q.Dead = n
 		case stateAside:
 			q.SetAside = n
+		case statePublished:
+			if isTopic(queue) {
+				q.Sent += n
+			} else {
+				q.Ended += n
+			}
 		default:
 			q.Ended += n
 		}

@@ -30,7 +30,7 @@ func (o *Outbox) DropStrangers(ctx context.Context, c *waybill.Client, queue str
 	if err != nil {
 		return 0, err
 	}
-	box, err := c.Queue(queue).Outbox(name)
+	box, err := c.Outbox(queue, name)
 	if err != nil {
 		return 0, err
 	}

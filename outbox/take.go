@@ -24,6 +24,9 @@ const (
 	stateDead    = 3
 	stateDeleted = 4 // or cancelled
 	stateAside   = 5
+
+	// An event is over for the outbox when it was published: its row is one that has ended, and is purged as such.
+	statePublished = stateAcked
 )
 
 // carried is a row on its way to Redis.
@@ -83,7 +86,7 @@ func (o *Outbox) bodies(ctx context.Context, s Session, seqs []int64) ([]carried
 		var body []byte
 		err := scan(&c.seq, &c.queue, &c.id, &born, &c.state, &body)
 		c.born = time.UnixMilli(born)
-		c.draft, c.unusable = usable(c.id, body)
+		c.draft, c.unusable = usable(c.queue, c.id, body)
 		c.unusable = errors.Join(c.unusable, checkBorn(c.born))
 		rows = append(rows, c)
 		return err
@@ -100,15 +103,21 @@ func checkBorn(born time.Time) error {
 }
 
 // usable reads a body, and says why it can be no job. The draft is what could be read.
-func usable(id string, body []byte) (record.Draft, error) {
-	d, err := record.ParseDraft(body)
+func usable(queue, id string, body []byte) (record.Draft, error) {
+	d, err := parsed(queue, body)
 	if err != nil {
 		return d, err
 	}
-	return d, errors.Join(d.Job.Check(id, d.Priority), record.CheckSize(d.Job.Payload, hardPayload))
+	if isTopic(queue) {
+		err = d.CheckEvent()
+	}
+	return d, errors.Join(err, d.Job.Check(id, d.Priority), record.CheckSize(d.Job.Payload, hardPayload))
 }
 
-// add is a row as the store sends it.
+// add is a row as the store sends it. The ID of an event counts as given, also where it was made up: such are known for longer,
+// and a relay that died when it had published the row may be away for more than a minute.
 func (c *carried) add(number byte) store.Add {
-	return store.Add{ID: c.id, Priority: c.draft.Priority, LIFO: c.draft.LIFO, Job: c.draft.Sent(number, c.born)}
+	job := c.draft.Sent(number, c.born)
+	job.Named = job.Named || isTopic(c.queue)
+	return store.Add{ID: c.id, Priority: c.draft.Priority, LIFO: c.draft.LIFO, Job: job}
 }

@@ -20,7 +20,7 @@ type RowState string
 // States of a row.
 const (
 	RowNew      RowState = "new"       // not sent yet
-	RowSent     RowState = "sent"      // its job is in the queue, and has not ended
+	RowSent     RowState = "sent"      // its job is in the queue, and has not ended; of an event: it was published
 	RowAcked    RowState = "acked"     // its job was acked
 	RowDead     RowState = "dead"      // its job is dead
 	RowDeleted  RowState = "deleted"   // its job was deleted or cancelled
@@ -39,7 +39,7 @@ type Row struct {
 	State     RowState
 	EnteredAt time.Time
 	DueAt     time.Time // when its job is due: when it was entered, where it has no delay
-	EndedAt   time.Time // zero = its job has not ended, or is not known to have
+	EndedAt   time.Time // zero = its job has not ended, or is not known to have; of an event: when it was published
 	Reason    string    // why it was set aside; "" = it was not
 	Body      []byte    // as it is kept
 	// Request is what the body says, with Delay 0, and with At where it has a delay or a time. Where the body can't be read
@@ -74,7 +74,10 @@ func (r *Row) scan(scan func(...any) error) error {
 	if r.State = rowStates[state]; r.State == "" {
 		r.State = RowState(strconv.Itoa(state))
 	}
-	d, err := usable(r.ID, r.Body)
+	if state == statePublished && isTopic(r.Queue) {
+		r.State = RowSent
+	}
+	d, err := usable(r.Queue, r.ID, r.Body)
 	r.Unusable = err
 	r.read(d)
 	return nil

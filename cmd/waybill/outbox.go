@@ -7,17 +7,21 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/waybillhq/waybill/internal/store"
 	"github.com/waybillhq/waybill/outbox"
 	"github.com/waybillhq/waybill/receipt"
 )
 
 const outboxHelp = `An outbox holds jobs that were enqueued in transactions of the user's own database, by package outbox. A relay carries its
 rows to Redis, and back what became of the jobs; run at least one (outbox relay), or Outbox.Relay in a program. A row stays
-until its job was acked, cancelled or deleted: where Redis lost data, outbox replay brings back what was unfinished.
+until its job was acked, cancelled or deleted: where Redis lost data, outbox replay brings back what was unfinished. Events that
+outbox.Publish entered are rows of the queue topic:NAME: sent when they were published, and kept for replays until they are
+purged.
 
 outbox status says how it stands. What it may say, and what to do:
   redis lost data     nothing is sent to that queue any more: outbox replay
   rows wait           no relay runs, or Redis is away, or the queue is full: start a relay and read its log; queue stats
+                      of a topic also: it has no subscription and no bound: start a worker that subscribes
   no relay has read   the same. What ended since then returns where Redis loses data now
   rows set aside      outbox list says why, outbox get shows one whole; when that is mended outbox retry, else outbox discard
   strangers           the queue tells of jobs that have no row here: rows were deleted, or the database was restored to an
@@ -61,6 +65,30 @@ func (a *app) onOutboxAndRedis(cmd *cobra.Command, f *databaseFlags, do func(con
 		defer c.Close()
 		return do(ctx, box, c)
 	})
+}
+
+// checkAddresses checks names of queues and addresses of topics ("topic:NAME"), both of which rows have.
+func checkAddresses(queues []string) error {
+	for _, queue := range queues {
+		if err := store.CheckAddress(queue); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addressTitle names a queue, or the topic of an address, for people.
+func addressTitle(queue string) string {
+	if topic, ok := store.TopicOf(queue); ok {
+		return "topic " + topic
+	}
+	return "queue " + queue
+}
+
+// isTopicAddress tells whether rows of a queue are events: its name is the address of a topic.
+func isTopicAddress(queue string) bool {
+	_, ok := store.TopicOf(queue)
+	return ok
 }
 
 // Errors of outbox commands.

@@ -42,7 +42,7 @@ Exit status: 4 where it is the outbox of the database, 9 where the queue does no
 			if g.queue == "" {
 				return usage(cmd, "which queue? Give --queue")
 			}
-			if err := checkQueues([]string{g.queue}); err != nil {
+			if err := checkAddresses([]string{g.queue}); err != nil {
 				return err
 			}
 			if g.strangers && (len(args) > 0 || g.force) {
@@ -88,7 +88,7 @@ func (a *app) outboxForget(cmd *cobra.Command, f *databaseFlags, g *outboxForget
 		return err
 	}
 	defer c.Close()
-	box, err := c.Queue(g.queue).Outbox(g.name)
+	box, err := c.Outbox(g.queue, g.name)
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,9 @@ func (a *app) outboxForget(cmd *cobra.Command, f *databaseFlags, g *outboxForget
 		return err
 	}
 	if g.name == "" {
-		a.doubt(ctx, c, g.queue)
+		if !isTopicAddress(g.queue) {
+			a.doubt(ctx, c, g.queue)
+		}
 		return a.printBoxes(g.queue, known, ours)
 	}
 	for _, b := range known {
@@ -105,7 +107,7 @@ func (a *app) outboxForget(cmd *cobra.Command, f *databaseFlags, g *outboxForget
 			return a.forget(ctx, box, b, g, ours)
 		}
 	}
-	return fmt.Errorf("%w: %q in queue %s", errNoBox, g.name, g.queue)
+	return fmt.Errorf("%w: %q in %s", errNoBox, g.name, addressTitle(g.queue))
 }
 
 // ownOutbox is the name of the outbox in the database that is named; "" where there is none.
@@ -133,8 +135,8 @@ func (a *app) forget(ctx context.Context, box *store.Outbox, b store.BoxInfo, g 
 		return fmt.Errorf("%w: %s", errInUse, b.Name)
 	}
 	if !g.yes {
-		question := fmt.Sprintf("Have queue %s forget outbox %s, which sent %s, and %s that it has not read?",
-			g.queue, b.Name, grouped(b.Sent, "job"), grouped(b.Unread, "word"))
+		question := fmt.Sprintf("Have %s forget outbox %s, which sent %s, and %s that it has not read?",
+			addressTitle(g.queue), b.Name, grouped(b.Sent, "job"), grouped(b.Unread, "word"))
 		if err := a.ask(ctx, question); err != nil {
 			return err
 		}
@@ -145,7 +147,7 @@ func (a *app) forget(ctx context.Context, box *store.Outbox, b store.BoxInfo, g 
 	if a.json {
 		return printJSON(a.stdout, forgotObject{g.queue, b.Name, b.Sent, b.Unread})
 	}
-	_, err := fmt.Fprintf(a.stdout, "queue %s: outbox %s forgotten, and %s\n", g.queue, b.Name, grouped(b.Unread, "word"))
+	_, err := fmt.Fprintf(a.stdout, "%s: outbox %s forgotten, and %s\n", addressTitle(g.queue), b.Name, grouped(b.Unread, "word"))
 	return err
 }
 

@@ -36,7 +36,7 @@ func (a *app) forgetStrangers(cmd *cobra.Command, f *databaseFlags, g *outboxFor
 		if a.json {
 			return printJSON(a.stdout, strangersObject{g.queue, n})
 		}
-		_, err = fmt.Fprintf(a.stdout, "queue %s: %s of jobs without a row taken away\n", g.queue, grouped(n, "word"))
+		_, err = fmt.Fprintf(a.stdout, "%s: %s of jobs without a row taken away\n", addressTitle(g.queue), grouped(n, "word"))
 		return err
 	})
 }

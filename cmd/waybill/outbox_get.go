@@ -21,6 +21,7 @@ func (a *app) outboxGetCommand(f *databaseFlags) *cobra.Command {
   new        not sent yet             sent       its job is in the queue: job get
   acked      its job was acked        deleted    its job was deleted or cancelled
   dead       its job is dead          set aside  it can't be sent: the reason says why
+An event, whose QUEUE is topic:NAME, is sent when it was published. Get shows this
 and the job that its body holds, also where another language wrote it. Of a body that can't be read the first bytes are
 shown.
 
@@ -64,7 +65,11 @@ func rowLines(r outbox.Row, now time.Time) [][]cell {
 	add("key", r.Key)
 	add("entered", moment(r.EnteredAt, now))
 	add("due", moment(r.DueAt, now))
-	add("ended", moment(r.EndedAt, now))
+	ended := "ended"
+	if isTopicAddress(r.Queue) {
+		ended = "published"
+	}
+	add(ended, moment(r.EndedAt, now))
 	if r.Unusable != nil {
 		add("unusable", r.Unusable.Error())
 	}

@@ -20,7 +20,7 @@ away sets no row aside. outbox get QUEUE ID shows a row whole, job get what the 
 mended: outbox retry. Rows whose jobs are not to run any more: outbox discard.`,
 		Example: "  waybill outbox list mail",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := checkQueues(args); err != nil {
+			if err := checkAddresses(args); err != nil {
 				return err
 			}
 			return a.onOutbox(cmd, f, func(ctx context.Context, box *outbox.Outbox) error {

@@ -22,7 +22,7 @@ func (a *app) outboxPurgeCommand(f *databaseFlags) *cobra.Command {
 		Use: "purge", Short: "Delete rows of jobs that ended", Args: between(0, 0),
 		Long: `Purge deletes rows whose jobs were acked, cancelled or deleted longer than --older-than ago, by the database's clock. Relays
 do so by themselves, by their --keep; purge is for those that keep for ever, and for a table that is to be smaller now. Rows
-of jobs that have not ended, and of dead ones, stay. From a copy of Redis that is older than what was purged, jobs that
+of jobs that have not ended, and of dead ones, stay; those of events go so long after they were published. From a copy of Redis that is older than what was purged, jobs that
 ended can return, and outbox replay does not know them.
 
 It goes in bounded steps with pauses; Ctrl-C stops between two of them, and the same command goes on where it stopped.

@@ -75,9 +75,10 @@ func (w *emptyWait) tell(ctx context.Context, err error) {
 
 // leftover is what a relay has to do.
 type leftover struct {
-	rows, words int64 // of queues of which Redis lost nothing
-	blind       error // why that is not known; nil = it is
-	lost        error // an ErrLost; nil = nothing was lost
+	rows, words int64    // of queues of which Redis lost nothing
+	held        []string // why topics take no events
+	blind       error    // why that is not known; nil = it is
+	lost        error    // an ErrLost; nil = nothing was lost
 }
 
 func (l leftover) none() bool { return l.blind == nil && l.rows == 0 && l.words == 0 }
@@ -87,6 +88,7 @@ func (l leftover) String() string {
 	if l.rows > 0 {
 		all = append(all, grouped(l.rows, "row")+" not sent")
 	}
+	all = append(all, l.held...)
 	if l.words > 0 {
 		all = append(all, grouped(l.words, "word")+" not read")
 	}
@@ -116,8 +118,9 @@ func (w *emptyWait) look(ctx context.Context) (l leftover, err error) {
 	if err != nil {
 		return l, err
 	}
-	gone := map[string]bool{}
+	gone, held := map[string]bool{}, map[string]string{}
 	for _, s := range seen {
+		held[s.Queue] = s.Held
 		if s.Lost != "" {
 			gone[s.Queue] = true
 			l.lost = fmt.Errorf("queue %s: %s: %w", s.Queue, s.Lost, outbox.ErrLost)
@@ -128,6 +131,8 @@ func (w *emptyWait) look(ctx context.Context) (l leftover, err error) {
 	for _, lag := range lags {
 		if gone[lag.Queue] {
 			l.rows -= lag.New
+		} else if why := held[lag.Queue]; lag.New > 0 && why != "" {
+			l.held = append(l.held, addressTitle(lag.Queue)+": "+why)
 		}
 	}
 	return l, nil

@@ -35,10 +35,14 @@ What may return: jobs that were acked, cancelled or deleted just before the loss
 1s unless set; longer where none ran). Receipts keep their effects single. Jobs that were not enqueued by this outbox are
 not known to it, and a job that was moved to another queue is not brought back.
 
+A topic (topic:NAME) has no jobs of its own: all its events that have rows yet are published again, under their IDs. Make all
+its subscriptions first (start their workers), and set its capacity: what is made later misses events. What subscriptions have
+done before the loss they are given again; receipts keep effects single. A topic that lost nothing is left alone.
+
 Where nothing is lost and nothing is named it says so and does nothing.`,
 		Example: "  waybill outbox replay --dry-run\n  waybill outbox replay --queue mail --queue invoices",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := checkQueues(r.queues); err != nil {
+			if err := checkAddresses(r.queues); err != nil {
 				return err
 			}
 			if err := a.checkConfirm(cmd, r.bulkFlags); err != nil {
@@ -70,6 +74,9 @@ func (a *app) outboxReplay(ctx context.Context, box *outbox.Outbox, c connection
 		}
 	}
 	a.say("set the queues' settings first, a capacity too: they are lost with their Redis (queue set)")
+	if slices.ContainsFunc(o.Queues, isTopicAddress) {
+		a.say("make all subscriptions of the topics first: one that is made later misses events; all that have rows yet are published again")
+	}
 	a.say("what was acked, cancelled or deleted just before the loss, and not yet read by a relay (its --read, 1s unless set), may return")
 	if r.dryRun || !r.yes {
 		all, err := a.replay(ctx, box, c, o, true)
@@ -106,7 +113,11 @@ func replayQuestion(all []outbox.Replayed) string {
 		sum.Buried += q.Buried + q.Cancelled
 		sum.Sent += q.Sent + q.Dead
 	}
-	return fmt.Sprintf("Replay %s: send %s, delete or cancel %s that had ended?", count(len(all), "queue"), grouped(sum.Sent, "job"), grouped(sum.Buried, "job"))
+	sent := "job"
+	if slices.ContainsFunc(all, func(q outbox.Replayed) bool { return isTopicAddress(q.Queue) }) {
+		sent = "job or event"
+	}
+	return fmt.Sprintf("Replay %s: send %s, delete or cancel %s that had ended?", count(len(all), "queue"), grouped(sum.Sent, sent), grouped(sum.Buried, "job"))
 }
 
 // replay replays, with a line that tells how far it is.
@@ -116,7 +127,7 @@ func (a *app) replay(ctx context.Context, box *outbox.Outbox, c connection, o ou
 	o.DryRun = dry
 	o.Told = func(q outbox.Replayed) {
 		line.show(func() string {
-			return fmt.Sprintf("queue %s: %s buried, %s sent, %s there", q.Queue, thousands(q.Buried+q.Cancelled), thousands(q.Sent+q.Dead), thousands(q.Known))
+			return fmt.Sprintf("%s: %s buried, %s sent, %s there", addressTitle(q.Queue), thousands(q.Buried+q.Cancelled), thousands(q.Sent+q.Dead), thousands(q.Known))
 		})
 	}
 	return box.Replay(ctx, c.Client, o)
@@ -133,6 +144,8 @@ type replayObject struct {
 	Known     int64  `json:"known"`
 	SetAside  int64  `json:"set_aside"`
 	Done      bool   `json:"done"`
+	// Held is why a topic takes no events; null = it does, or it is a queue.
+	Held *string `json:"held"`
 }
 
 // printReplayed tells what was done before err, and what would be.
@@ -140,9 +153,9 @@ func (a *app) printReplayed(all []outbox.Replayed, dry bool, err error) error {
 	for _, q := range all {
 		var failed error
 		if a.json {
-			failed = printJSON(a.stdout, replayObject{q.Queue, dry, q.Buried, q.Cancelled, q.Sent, q.Dead, q.Known, q.SetAside, q.Done})
+			failed = printJSON(a.stdout, replayObject{q.Queue, dry, q.Buried, q.Cancelled, q.Sent, q.Dead, q.Known, q.SetAside, q.Done, orNil(q.Held)})
 		} else {
-			_, failed = fmt.Fprintf(a.stdout, "queue %s: %s\n", q.Queue, replayText(q, dry))
+			_, failed = fmt.Fprintf(a.stdout, "%s: %s\n", addressTitle(q.Queue), replayText(q, dry))
 		}
 		if failed != nil {
 			return failed
@@ -157,11 +170,19 @@ func (a *app) printReplayed(all []outbox.Replayed, dry bool, err error) error {
 func replayText(q outbox.Replayed, dry bool) string {
 	text := fmt.Sprintf("jobs that had ended: deleted %s, cancelled %s; unfinished: sent %s, put back to the dead %s, there already %s",
 		thousands(q.Buried), thousands(q.Cancelled), thousands(q.Sent), thousands(q.Dead), thousands(q.Known))
+	if isTopicAddress(q.Queue) {
+		text = fmt.Sprintf("events: published %s, there already %s", thousands(q.Sent), thousands(q.Known))
+	}
 	switch {
+	case dry && isTopicAddress(q.Queue): // which of them are there already it can't say
+		text = "would do: publish at most " + grouped(q.Sent, "event")
 	case dry:
 		text = "would do: " + text
 	case !q.Done:
 		text = "not done: " + text
+	}
+	if q.Held != "" {
+		text += ": " + q.Held
 	}
 	if q.SetAside > 0 {
 		text += fmt.Sprintf(", set aside %s (outbox list)", thousands(q.SetAside))

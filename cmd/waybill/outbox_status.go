@@ -32,7 +32,7 @@ func (a *app) outboxStatusCommand(f *databaseFlags) *cobra.Command {
   ASIDE          rows that can't be sent: outbox list
   UNREAD         words of the queue's on what became of jobs that no relay has read, and how old the oldest is
   READ AGO       since a relay last read them
-and warns of what is not as it should be; outbox --help says what to do. It asks Redis itself whether it lost data, also
+Of a topic (topic:NAME) SENT are events that were published: a relay purges them. It warns of what is not as it should be; outbox --help says what to do. It asks Redis itself whether it lost data, also
 where no relay runs. Where Redis is away the figures of the database are shown. It counts all rows: with millions that
 takes seconds.
 
@@ -138,7 +138,7 @@ func (a *app) printOutboxState(s outboxState, found []outboxFinding) error {
 	for _, f := range found {
 		text := f.text()
 		if f.queue != "" {
-			text = "queue " + f.queue + ": " + text
+			text = addressTitle(f.queue) + ": " + text
 		}
 		a.say("%s", a.paint(a.stderr, levelColour(f.level), "warning: "+oneLine(text)))
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/waybillhq/waybill/internal/store"
 	"github.com/waybillhq/waybill/outbox"
 	"github.com/waybillhq/waybill/receipt"
 )
@@ -81,7 +82,7 @@ func (s outboxState) checkQueue(q outbox.QueueStats) []outboxFinding {
 		add("redis", receipt.LevelOK, "it knows of all that it was sent", "")
 	}
 	if !lost {
-		add("sending", warnIf(late(s, q.Oldest, lateSent)), s.sending(q), "start a relay, or read its log; or the queue is full: queue stats "+q.Queue)
+		add("sending", warnIf(late(s, q.Oldest, lateSent) || s.held(q) != ""), s.sending(q), s.send(q))
 		add("reading", warnIf(s.unheard(q)), s.reading(q), "start a relay, or read its log")
 	}
 	add("strangers", warnIf(q.Strangers > 0), fmt.Sprintf("%s of jobs that have no row here", grouped(q.Strangers, "word")),
@@ -113,7 +114,31 @@ func (s outboxState) sending(q outbox.QueueStats) string {
 	if q.New == 0 {
 		return "no row waits"
 	}
-	return fmt.Sprintf("%s not sent, the oldest for %s", grouped(q.New, "row"), s.ago(q.Oldest))
+	text := fmt.Sprintf("%s not sent, the oldest for %s", grouped(q.New, "row"), s.ago(q.Oldest))
+	if held := s.held(q); held != "" {
+		text += ": " + held
+	}
+	return text
+}
+
+// held is why rows of a topic wait, "" where it takes them, none waits, or Redis did not tell.
+func (s outboxState) held(q outbox.QueueStats) string {
+	if q.New == 0 {
+		return ""
+	}
+	return s.seen[q.Queue].Held
+}
+
+// send says what to do about rows that wait.
+func (s outboxState) send(q outbox.QueueStats) string {
+	topic, ok := store.TopicOf(q.Queue)
+	switch {
+	case !ok:
+		return "start a relay, or read its log; or the queue is full: queue stats " + q.Queue
+	case s.held(q) != "":
+		return "start a worker that subscribes; topic stats " + topic
+	}
+	return "start a relay, or read its log"
 }
 
 func (s outboxState) reading(q outbox.QueueStats) string {

@@ -73,6 +73,7 @@ type outboxObject struct {
 	Lost           *bool    `json:"lost"` // null: Redis did not tell
 	LostAt         *string  `json:"lost_at"`
 	LostReason     *string  `json:"lost_reason"`
+	Held           *string  `json:"held"` // why a topic takes no events; null: it does, or none waits, or Redis did not tell
 	Level          string   `json:"level"`
 	Warnings       []string `json:"warnings"`
 }
@@ -83,7 +84,7 @@ func (s outboxState) object(q outbox.QueueStats) outboxObject {
 	o := outboxObject{
 		Outbox: orNil(s.Name), Queue: q.Queue, At: s.At.UTC().Format(stampFormat), New: q.New, OldestNewMS: s.sinceMS(q.Oldest),
 		Sent: q.Sent, Dead: q.Dead, Ended: q.Ended, SetAside: q.SetAside, Unread: unread, OldestUnreadMS: s.sinceMS(oldest),
-		ReadAt: stampOf(q.ReadAt), Strangers: q.Strangers, LostAt: stampOf(q.LostAt), LostReason: orNil(why),
+		ReadAt: stampOf(q.ReadAt), Strangers: q.Strangers, LostAt: stampOf(q.LostAt), LostReason: orNil(why), Held: orNil(s.held(q)),
 		Warnings: []string{},
 	}
 	if _, told := s.seen[q.Queue]; told || lost || s.away == nil {

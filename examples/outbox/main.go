@@ -1,4 +1,5 @@
-// Command outbox saves an order and enqueues its mail in one transaction, loses what Redis had, and brings it back.
+// Command outbox saves an order and enqueues its mail in one transaction, loses what Redis had, and brings it back. Then it
+// saves an order and publishes that it was placed.
 package main
 
 import (
@@ -25,6 +26,7 @@ type shop struct {
 	box    *outbox.Outbox
 	client *waybill.Client
 	mailed chan int
+	billed chan int
 }
 
 // open opens the database, as you do, and makes the outbox's tables in it.
@@ -41,7 +43,7 @@ func open(ctx context.Context, path string, client *waybill.Client) (shop, error
 		return shop{}, err
 	}
 	_, err = db.ExecContext(ctx, "CREATE TABLE orders (number INTEGER PRIMARY KEY, cents INTEGER NOT NULL)")
-	return shop{db, box, client, make(chan int)}, err
+	return shop{db, box, client, make(chan int), make(chan int)}, err
 }
 
 // order saves an order and enqueues its mail: both, or neither.
@@ -94,6 +96,7 @@ func run(ctx context.Context, rdb *redis.Client, path string) error {
 		return err
 	}
 	confirmed.Handle(worker, s.confirm)
+	s.subscribe(worker)
 	work, stop := context.WithCancel(ctx)
 	defer stop()
 	ended := make(chan error, 2)
@@ -112,6 +115,10 @@ func run(ctx context.Context, rdb *redis.Client, path string) error {
 		return err
 	}
 	fmt.Println("mail for order", <-s.mailed)
+	if err := s.place(ctx, 4, 900); err != nil {
+		return err
+	}
+	fmt.Println("bill for order", <-s.billed)
 	stop()
 	return errors.Join(<-ended, <-ended)
 }

@@ -25,4 +25,5 @@ func Example() {
 	// order 2: an order of less than nothing
 	// queue orders was lost: 1 job sent again
 	// mail for order 3
+	// bill for order 4
 }

@@ -40,6 +40,22 @@ func TestOrder(t *testing.T) {
 	}
 }
 
+// An event is a row too, of its topic.
+func TestPlace(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, nil)
+	if err := s.place(t.Context(), 1, 500); err != nil {
+		t.Fatal(err)
+	}
+	row, err := s.box.Row(t.Context(), "topic:placements", "order-1")
+	if err != nil || row.State != outbox.RowNew || string(row.Request.Payload) != `{"Order":1}` {
+		t.Errorf("row %+v, %v", row, err)
+	}
+	if err := s.place(t.Context(), 1, 500); err == nil {
+		t.Error("an order was saved twice")
+	}
+}
+
 // A relay carries the row to the Redis of the test, and its worker does the job.
 func TestOrder_Whole(t *testing.T) {
 	t.Parallel()

@@ -40,6 +40,27 @@ func (d Draft) Pack() []byte {
 // Later says whether the job is due at a time of its own, and not at once.
 func (d Draft) Later() bool { return d.Job.Delay > 0 || !d.Job.At.IsZero() }
 
+// CheckEvent refuses what an event can't have: what happens to its jobs is for each subscription to say. Errors: ErrInvalid.
+func (d Draft) CheckEvent() error {
+	for _, no := range []struct {
+		field string
+		given bool
+	}{
+		{"priority", d.Priority != 0},
+		{"lifo", d.LIFO},
+		{"delay", d.Job.Delay != 0},
+		{"at", !d.Job.At.IsZero()},
+		{"max failures", d.Job.MaxFailures != 0},
+		{"retention", d.Job.Retention != 0},
+		{"on full", d.Spill},
+	} {
+		if no.given {
+			return bad(no.field, "can't be given to an event: its subscriptions decide, and nothing is spilled")
+		}
+	}
+	return nil
+}
+
 // Fingerprint is that of kind and payload.
 func (d Draft) Fingerprint() string { return string(appendFingerprint(nil, d.Job.Kind, d.Job.Payload)) }
 

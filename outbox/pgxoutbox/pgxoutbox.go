@@ -69,6 +69,21 @@ func (o *Outbox) EnqueueMany(ctx context.Context, tx pgx.Tx, r []waybill.Request
 	return o.enterIn(ctx, tx, outbox.Entry{}, r)
 }
 
+// Publish is outbox.Outbox.Publish in a pgx.Tx of the pool's database.
+func (o *Outbox) Publish(ctx context.Context, tx pgx.Tx, events ...waybill.Request) error {
+	_, err := o.enterIn(ctx, tx, outbox.Entry{All: true, Events: true}, events)
+	return err
+}
+
+// PublishInOrder is outbox.Outbox.PublishInOrder in a pgx.Tx of the pool's database.
+func (o *Outbox) PublishInOrder(ctx context.Context, tx pgx.Tx, key string, events ...waybill.Request) error {
+	if key == "" {
+		return fmt.Errorf("%w: key: is empty", outbox.ErrInvalid)
+	}
+	_, err := o.enterIn(ctx, tx, outbox.Entry{All: true, Key: key, Events: true}, events)
+	return err
+}
+
 func (o *Outbox) enterIn(ctx context.Context, tx pgx.Tx, e outbox.Entry, r []waybill.Request) ([]waybill.Enqueued, error) {
 	if tx == nil {
 		return nil, fmt.Errorf("%w: tx: is nil", outbox.ErrInvalid)

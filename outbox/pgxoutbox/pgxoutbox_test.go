@@ -215,3 +215,33 @@ func TestOutbox_rivals(t *testing.T) {
 		})
 	}
 }
+
+func TestOutbox_Publish(t *testing.T) {
+	t.Parallel()
+	box, pool := newBox(t, pgx.QueryExecModeCacheStatement)
+	if _, err := box.Migrate(t.Context(), outbox.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	event := request("a")
+	event.Queue = "topic:orders"
+	for _, c := range []struct {
+		name string
+		do   func(tx pgx.Tx) error
+		want error
+	}{
+		{"a job", func(tx pgx.Tx) error { return box.Publish(t.Context(), tx, request("a")) }, outbox.ErrInvalid},
+		{"without a key", func(tx pgx.Tx) error { return box.PublishInOrder(t.Context(), tx, "", event) }, outbox.ErrInvalid},
+		{"without a transaction", func(pgx.Tx) error { return box.Publish(t.Context(), nil, event) }, outbox.ErrInvalid},
+		{"an event", func(tx pgx.Tx) error { return box.PublishInOrder(t.Context(), tx, "key", event) }, nil},
+		{"the same event", func(tx pgx.Tx) error { return box.Publish(t.Context(), tx, event) }, nil},
+	} {
+		err := pgx.BeginFunc(t.Context(), pool, c.do)
+		if !errors.Is(err, c.want) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+	row, err := box.Row(t.Context(), "topic:orders", "a")
+	if err != nil || row.State != outbox.RowNew || row.Key != "key" {
+		t.Errorf("%+v, %v", row, err)
+	}
+}
