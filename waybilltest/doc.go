@@ -8,6 +8,11 @@
 //	ran := env.WorkAll()         // runs the job, and what it enqueues
 //	env.Advance(time.Hour)       // what is due within an hour is due
 //
+// Topics are tested alike: [RequirePublished] tells what was published, and WorkAll works subscriptions off. A topic without a
+// subscription refuses events; here it keeps them, so that a publisher can be tested alone, and before the first WorkAll
+// makes the worker's subscriptions. That is done by a capacity of a million events, set at the first publish to a topic that
+// has neither subscription nor capacity.
+//
 // Each [Env] has a key prefix of its own, so tests may run in parallel. Handlers run within [Env.WorkAll] only.
 // The program examples/testing is a whole service with its tests.
 //

@@ -31,6 +31,7 @@ type Env struct {
 
 	t        testing.TB
 	sent     sent
+	topics   topics
 	attempts attempts
 	ended    chan error // of the worker's Run; nil before the first WorkAll
 	stop     context.CancelFunc
@@ -53,7 +54,7 @@ func NewWith(t testing.TB, o Options) *Env {
 	if e.Client, err = waybill.NewClient(e.Redis, waybill.ClientOptions{Prefix: prefix}); err != nil {
 		t.Fatalf("waybilltest: %v", err)
 	}
-	e.Client.Use(e.sent.record)
+	e.Client.Use(e.hold, e.sent.record)
 	if e.Worker, err = waybill.NewWorker(e.Client, e.workerOptions(o.Worker)); err != nil {
 		t.Fatalf("waybilltest: %v", err)
 	}

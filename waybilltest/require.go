@@ -7,20 +7,21 @@ import (
 
 	"github.com/waybillhq/waybill"
 	"github.com/waybillhq/waybill/internal/codec"
+	"github.com/waybillhq/waybill/internal/store"
 )
 
 // Enqueued gives the arguments of all jobs of a kind, in whatever queue, that were enqueued through the Env's client and
 // taken: in order, each job once, also those that were worked off.
 func Enqueued[In any](e *Env, k waybill.Typed[In]) []In {
 	e.t.Helper()
-	return arguments(e.t, e, k, nil)
+	return arguments(e.t, e, wanted[In]{k, false, nil})
 }
 
 // RequireEnqueued gives the arguments of the first job of a kind for which each match is true; it fails the test where
 // there is none, and tells what was enqueued instead. It looks at the jobs that Enqueued gives.
 func RequireEnqueued[In any](t testing.TB, e *Env, k waybill.Typed[In], match ...func(In) bool) In {
 	t.Helper()
-	found := arguments(t, e, k, match)
+	found := arguments(t, e, wanted[In]{k, false, match})
 	if len(found) == 0 {
 		t.Fatalf("waybilltest: no job of kind %s%s was enqueued; enqueued were %s", k.Name(), matching(match), e.list())
 	}
@@ -30,7 +31,7 @@ func RequireEnqueued[In any](t testing.TB, e *Env, k waybill.Typed[In], match ..
 // RequireNotEnqueued fails the test where a job of a kind for which each match is true was enqueued.
 func RequireNotEnqueued[In any](t testing.TB, e *Env, k waybill.Typed[In], match ...func(In) bool) {
 	t.Helper()
-	if found := arguments(t, e, k, match); len(found) > 0 {
+	if found := arguments(t, e, wanted[In]{k, false, match}); len(found) > 0 {
 		t.Fatalf("waybilltest: %d jobs of kind %s%s were enqueued; the first: %+v; enqueued were %s",
 			len(found), k.Name(), matching(match), found[0], e.list())
 	}
@@ -41,7 +42,7 @@ func RequireNotEnqueued[In any](t testing.TB, e *Env, k waybill.Typed[In], match
 func RequireState[In any](t testing.TB, e *Env, k waybill.Typed[In], id string, want waybill.State) waybill.JobInfo {
 	t.Helper()
 	for _, r := range e.sent.all() {
-		if r.ID != id || r.Kind != k.Name() {
+		if _, event := store.TopicOf(r.Queue); event || r.ID != id || r.Kind != k.Name() {
 			continue
 		}
 		info, err := e.Client.Queue(r.Queue).Get(t.Context(), id)
@@ -75,19 +76,26 @@ func matching[In any](match []func(In) bool) string {
 	return " that matches"
 }
 
-// arguments of the jobs of a kind that match.
-func arguments[In any](t testing.TB, e *Env, k waybill.Typed[In], match []func(In) bool) []In {
+// wanted are jobs of a kind, or events of a topic, that match.
+type wanted[In any] struct {
+	of     waybill.Typed[In]
+	events bool
+	match  []func(In) bool
+}
+
+// arguments of what is wanted among all that was sent.
+func arguments[In any](t testing.TB, e *Env, want wanted[In]) []In {
 	t.Helper()
 	var out []In
 	for _, r := range e.sent.all() {
-		if r.Kind != k.Name() {
+		if _, event := store.TopicOf(r.Queue); event != want.events || r.Kind != want.of.Name() {
 			continue
 		}
 		var args In
 		if err := codec.Decode(r.Payload, &args); err != nil {
 			t.Fatalf("waybilltest: decode payload of job %s, kind %s: %v", r.ID, r.Kind, err)
 		}
-		if holds(args, match) {
+		if holds(args, want.match) {
 			out = append(out, args)
 		}
 	}
@@ -109,7 +117,7 @@ const (
 	listPayload = 200 // bytes
 )
 
-// list tells the jobs that were enqueued, a line each.
+// list tells the jobs that were enqueued and the events that were published, a line each.
 func (e *Env) list() string {
 	all := e.sent.all()
 	if len(all) == 0 {
@@ -124,6 +132,10 @@ func (e *Env) list() string {
 		payload := r.Payload
 		if len(payload) > listPayload {
 			payload = append(payload[:listPayload:listPayload], "…"...)
+		}
+		if topic, event := store.TopicOf(r.Queue); event {
+			fmt.Fprintf(&out, "\n\tevent of topic %s, ID %s: %s", topic, r.ID, payload)
+			continue
 		}
 		fmt.Fprintf(&out, "\n\t%s in queue %s, ID %s: %s", r.Kind, r.Queue, r.ID, payload)
 	}

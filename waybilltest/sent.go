@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/waybillhq/waybill"
+	"github.com/waybillhq/waybill/internal/store"
 )
 
 // sent is what was enqueued through a client and taken, in order. One ID is one job.
@@ -44,7 +45,9 @@ func (s *sent) all() []waybill.Request {
 func (s *sent) queues() []string {
 	var names []string
 	for _, r := range s.all() {
-		names = append(names, r.Queue)
+		if _, event := store.TopicOf(r.Queue); !event {
+			names = append(names, r.Queue)
+		}
 	}
 	return names
 }
@@ -57,5 +60,6 @@ func distinct(lists ...[]string) []string {
 }
 
 // Requests gives all jobs that were enqueued through Client and taken, in order, also those that were worked off: with
-// IDs, headers, priorities and times, as the code under test handed them over.
+// IDs, headers, priorities and times, as the code under test handed them over. Events that were published stand among them;
+// their Queue is "topic:" and the topic's name.
 func (e *Env) Requests() []waybill.Request { return e.sent.all() }

@@ -15,12 +15,12 @@ const workTime = 30 * time.Second
 // pausedBy says who holds a queue between two calls of WorkAll.
 const pausedBy = "waybilltest"
 
-// WorkAll runs every job that is claimable in the worker's queues, and what these jobs enqueue, until nothing is ready
-// and nothing runs; it gives the attempts that ran since its last call, in the order in which they began. Jobs that are
+// WorkAll runs every job that is claimable in the worker's queues, each event that its subscriptions have not taken, and what
+// these enqueue and publish, until nothing is ready and nothing runs; it gives the attempts that ran since its last call, in the order in which they began. Jobs that are
 // due later stay where they are: see Advance. What is due within the milliseconds that WorkAll takes may run too. Jobs of
 // kinds without a handler stay, which is logged, and so do those of queues that the test has paused.
 //
-// It starts the worker the first time, and pauses the queues when it returns, so nothing runs outside of it but in
+// It starts the worker the first time, which makes its subscriptions, and pauses the queues when it returns, so nothing runs outside of it but in
 // queues that the test itself resumes. It fails the test where Redis does not answer, where no kind is handled, and,
 // with what is stuck, after 30 s or shortly before the test's deadline. A handler that waits for another job needs
 // Options.Worker.Concurrency of more than 1.
@@ -63,6 +63,7 @@ func (e *Env) begin(ctx context.Context) {
 		e.ended = make(chan error, 1)
 		go func() { e.ended <- e.Worker.Run(run) }()
 		e.every(ctx, func() bool { return len(e.Worker.Queues()) > 0 })
+		e.subscribed(ctx)
 		return
 	}
 	for _, name := range e.Worker.Queues() {
@@ -116,7 +117,7 @@ func (e *Env) look(ctx context.Context) look {
 		all.active += s.Active
 		all.moves += s.Accepted + s.Requeued + s.Deliveries
 		if s.PausedBy == "" {
-			all.ready += s.Ready
+			all.ready += s.Ready + e.lag(ctx, name, s)
 			if s.Scheduled+s.Retry+s.Parked > 0 {
 				all.ready += e.soon(ctx, name)
 			}

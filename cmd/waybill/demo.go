@@ -26,14 +26,15 @@ type demoFlags struct {
 func (a *app) demoCommand() *cobra.Command {
 	var f demoFlags
 	cmd := &cobra.Command{
-		Use: "demo", Short: "Show the queue at work: five kinds of jobs, workers that are killed", Args: between(0, 0),
-		Long: `Demo starts a Redis of its own (see waybill dev), a mail server, a payment gateway and a receiver of
-webhooks, and enqueues some hundred jobs: mails, payments, thumbnails, tables to score, webhooks.
-Two worker processes do them. Each is killed once with SIGKILL, when the effect of a job is done
-and the worker has not heard so. At the end there is an account that adds up.
+		Use: "demo", Short: "Show the queue at work: five kinds of jobs, a topic, workers that are killed", Args: between(0, 0),
+		Long: `Demo starts a Redis of its own (see waybill dev), mail servers, a payment gateway and receivers of
+webhooks, and enqueues some hundred jobs: mails, payments, thumbnails, tables to score, webhooks. It
+publishes some dozens of orders to a topic with three subscriptions: mail, billing, analytics. Two
+worker processes do all that. Three times one is killed with SIGKILL, when the effect of a job or
+of an event is done and the worker has not heard so. At the end there is an account that adds up.
 
 It takes about ten seconds and leaves nothing behind, unless --keep is given. The exit status is 1
-where a job is lost or the account is wrong. With --json the account is printed as one object.`,
+where a job or an event is lost or the account is wrong. With --json the account is printed as one object.`,
 		RunE: func(*cobra.Command, []string) error { return a.demo(f) },
 	}
 	v := cmd.Flags()
@@ -97,12 +98,13 @@ func (a *app) demoOptions(f demoFlags) (demo.Options, error) {
 // demoWorkerCommand is the program of the demo's workers.
 func (a *app) demoWorkerCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "demo-worker NAME MAIL GATEWAY MODEL LEDGER", Hidden: true, Args: between(5, 5),
+		Use: "demo-worker NAME MAIL GATEWAY MODEL LEDGER CONFIRM ACCOUNTS", Hidden: true, Args: between(7, 7),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, stop := interruptible(cmd)
 			defer stop()
 			return demo.Work(ctx, demo.WorkerOptions{
-				Name: args[0], Mail: args[1], Gateway: args[2], Model: args[3], Ledger: args[4], Redis: a.redisURL,
+				Name: args[0], Mail: args[1], Gateway: args[2], Model: args[3], Ledger: args[4], Confirm: args[5], Accounts: args[6],
+				Redis: a.redisURL,
 			})
 		},
 	}

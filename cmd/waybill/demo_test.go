@@ -76,15 +76,19 @@ func TestDemo(t *testing.T) {
 			Kills []demo.Kill
 			Queue map[string]any
 			Lost  []string
+			Topic demo.TopicAccount
 		}
 		must(t, json.Unmarshal([]byte(p.stdout()), &a))
-		if !a.Right || a.Seed != 7 || a.Lost == nil || a.Queue["accepted"] != 360.0 || len(a.Kills) != 2 {
+		if !a.Right || a.Seed != 7 || a.Lost == nil || a.Queue["accepted"] != 360.0 || len(a.Kills) != 3 {
 			t.Errorf("account %+v", a)
 		}
 		for _, k := range a.Kills {
 			if k.Attempt < 2 || k.Again == 0 || len(k.In) == 0 {
 				t.Errorf("what %s held was not delivered again: %+v", k.Worker, k)
 			}
+		}
+		if a.Topic.Published != 40 || len(a.Topic.Subscriptions) != 3 || a.Kills[0].Events == 0 {
+			t.Errorf("topic %+v, %d events in hand", a.Topic, a.Kills[0].Events)
 		}
 		nothingLeft(t, tmp, "")
 	})
@@ -98,12 +102,13 @@ func TestDemo(t *testing.T) {
 		for _, want := range []string{
 			"360 accepted = 356 finished + 4 dead + 0 not ended, and 36 duplicates", "76 charges for 76 keys", "declined 4 payments (dead)",
 			"100 at the mail server", "40 of 40 on disk", "60 results", "80 at the receiver", "Nothing lost, nothing done twice",
+			"counts 40 events, and 4 duplicates", "38 invoices for 38 orders", "38 finished + 2 dead; lag 0, lost 0", "40 mails by Message-ID",
 		} {
 			if !strings.Contains(story, want) {
 				t.Errorf("it does not say %q", want)
 			}
 		}
-		if kills, again := strings.Count(story, "gets SIGKILL"), strings.Count(story, "ended at attempt"); kills != 2 || again != 2 {
+		if kills, again := strings.Count(story, "gets SIGKILL"), strings.Count(story, "ended at attempt"); kills != 3 || again != 3 {
 			t.Errorf("%d workers are killed, and %d of their jobs are told of", kills, again)
 		}
 		keptAsTold(t, p.stdout())

@@ -14,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/waybillhq/waybill"
+	"github.com/waybillhq/waybill/topic"
 )
 
 type account struct{ Email string }
@@ -22,6 +23,9 @@ var (
 	sendWelcome = waybill.Define[account]("welcome.send", waybill.KindOptions{Queue: "mail"})
 	sendTips    = waybill.Define[account]("tips.send", waybill.KindOptions{Queue: "mail"})
 )
+
+// closed is the topic of accounts that were closed.
+var closed = topic.Define[account]("accounts.closed")
 
 var errBadAddress = errors.New("bad address")
 
@@ -55,10 +59,22 @@ func (s *service) tips(ctx context.Context, job *waybill.Job[account]) error {
 	return s.send(ctx, job.IdempotencyKey(), job.Args.Email, "Three tips")
 }
 
+// closeAccount publishes an event: who does what with it is not its concern.
+func (s *service) closeAccount(ctx context.Context, email string) error {
+	_, err := closed.Publish(ctx, s.jobs, account{email}, waybill.ID("closed/"+email))
+	return err
+}
+
+// goodbye is the handler of a subscription.
+func (s *service) goodbye(ctx context.Context, job *waybill.Job[account]) error {
+	return s.send(ctx, job.IdempotencyKey(), job.Args.Email, "Goodbye")
+}
+
 // handle gives the worker all handlers, here and in tests.
 func (s *service) handle(w *waybill.Worker) {
 	sendWelcome.Handle(w, s.welcome)
 	sendTips.Handle(w, s.tips)
+	closed.Subscribe(w, "mail", topic.SubscribeOptions{}, s.goodbye)
 }
 
 func main() {

@@ -71,6 +71,34 @@ func TestWelcome_BadAddress(t *testing.T) {
 	waybilltest.RequireNotEnqueued(t, env, sendTips)
 }
 
+// A publisher is tested by what it published, without any subscription.
+func TestCloseAccount(t *testing.T) {
+	t.Parallel()
+	env := waybilltest.New(t)
+	s := &service{env.Client, nil}
+	if err := s.closeAccount(t.Context(), "ann@example.com"); err != nil {
+		t.Fatal(err)
+	}
+	if got := waybilltest.RequirePublished(t, env, closed); got.Email != "ann@example.com" {
+		t.Errorf("published %v", got)
+	}
+}
+
+// Subscriptions are worked off like queues.
+func TestGoodbye(t *testing.T) {
+	t.Parallel()
+	env := waybilltest.New(t)
+	s := &service{env.Client, refuse(nil)}
+	s.handle(env.Worker)
+	if err := s.closeAccount(t.Context(), "ann@example.com"); err != nil {
+		t.Fatal(err)
+	}
+	ran := env.WorkAll()
+	if len(ran) != 1 || ran[0].Queue != "accounts.closed/mail" || ran[0].Outcome != waybill.AttemptCompleted {
+		t.Errorf("ran %v", ran)
+	}
+}
+
 // A handler that needs no queue is called like any function: a job can be made by hand.
 func TestTips_Alone(t *testing.T) {
 	t.Parallel()

@@ -23,6 +23,7 @@ local function recover()
   local info = redis.pcall('XINFO', 'STREAM', STREAM)
   if not info.err then id = dict(info)['last-generated-id'] end
   number, last = top or 0, id or '0-0'
+  if last == '' then last = '0-0' end -- what the stand-in says of a stream that is empty
   for _, name in ipairs(subs) do
     local m = call('HMGET', meta_of(name), 'cursor', 'cursor_n')
     if placed(m[1]) and before(last, m[1]) then last = m[1] end

@@ -18,8 +18,9 @@ type Account struct {
 	Queue      waybill.QueueStats `json:"queue"`      // by its own counts
 	Kinds      []KindAccount      `json:"kinds"`
 	Ledger     Ledger             `json:"ledger"`
+	Topic      TopicAccount       `json:"topic"`
 	Kills      []Kill             `json:"kills"`
-	Lost       []string           `json:"lost"` // jobs that did not end, or whose effect is missing
+	Lost       []string           `json:"lost"` // jobs and events that did not end, or whose effect is missing
 	Kept       *Kept              `json:"kept"` // null = nothing is left behind
 }
 
@@ -78,7 +79,7 @@ func (a Account) complaints() []string {
 	untold := int64(sum.wrong()) - s.Failures - s.Snoozes
 	expect(untold >= 0 && untold <= s.Crashes, "%d calls went wrong outside, and the queue counts %d failures and %d put off",
 		sum.wrong(), s.Failures, s.Snoozes)
-	return slices.Concat(all, a.Ledger.complaints(a.paid()), a.ofKills())
+	return slices.Concat(all, a.Ledger.complaints(a.paid()), a.Topic.complaints(), a.ofKills())
 }
 
 // paid is the number of payments that finished.
@@ -103,20 +104,26 @@ func (a Account) sum() (t KindAccount) {
 // wrong is how many calls went wrong outside. Each is a failure, unless its worker was killed before it told the queue.
 func (k KindAccount) wrong() int { return k.Busy + k.Refused + k.Unheard }
 
+// kills is how many workers are killed.
+const kills = 3
+
 // ofKills tells what is wrong about the killed workers.
 func (a Account) ofKills() (all []string) {
-	if len(a.Kills) != 2 {
-		all = append(all, fmt.Sprintf("%d workers were killed, not two", len(a.Kills)))
+	if len(a.Kills) != kills {
+		all = append(all, fmt.Sprintf("%d workers were killed, not %d", len(a.Kills), kills))
 	}
-	again := 0
+	again, crashes := 0, a.Queue.Crashes
+	for _, s := range a.Topic.Subscriptions {
+		crashes += s.Queue.Crashes
+	}
 	for _, k := range a.Kills {
 		again += k.Again
 		if k.Attempt < 2 {
 			all = append(all, fmt.Sprintf("%s was in hand when %s was killed, and was not delivered again", k.Job, k.Worker))
 		}
 	}
-	if a.Queue.Crashes < int64(len(a.Kills)) || again < len(a.Kills) {
-		all = append(all, fmt.Sprintf("%d workers were killed, and %d jobs taken back", len(a.Kills), a.Queue.Crashes))
+	if crashes < int64(len(a.Kills)) || again < len(a.Kills) {
+		all = append(all, fmt.Sprintf("%d workers were killed, and %d jobs taken back", len(a.Kills), crashes))
 	}
 	return all
 }

@@ -75,6 +75,7 @@ func (c *crew) killAll() {
 func (r *run) hire(context.Context) error {
 	r.crew = &crew{binary: r.Binary, options: WorkerOptions{
 		Redis: r.server.url, Mail: r.stage.mail.Addr(), Gateway: r.stage.gateway.URL(), Model: r.stage.model(), Ledger: r.stage.ledger(),
+		Confirm: r.stage.confirm.Addr(), Accounts: r.stage.accounts.URL(),
 	}}
 	var names []string
 	for range 2 {
@@ -84,33 +85,45 @@ func (r *run) hire(context.Context) error {
 		}
 		names = append(names, fmt.Sprintf("%s is process %d", m.name, m.PID()))
 	}
-	r.step("Work", "%s. Each does %d jobs at a time.", strings.Join(names, ", "), slots)
+	r.step("Work", "%s. Each does %d jobs at a time, those of the subscriptions among them.", strings.Join(names, ", "), slots)
 	return nil
 }
 
-// Kill is a worker that was killed.
+// Kill is a worker that was killed. An event in a subscription is named TOPIC/SUBSCRIPTION/EVENT here.
 type Kill struct {
 	Worker  string   `json:"worker"`
 	PID     int      `json:"pid"`
 	Job     string   `json:"job"`     // whose effect was done, and whose end was not told
-	In      []string `json:"in_hand"` // all jobs that it held
+	In      []string `json:"in_hand"` // all jobs and events that it held
+	Events  int      `json:"events_in_hand"`
 	Again   int      `json:"delivered_again"`
 	Attempt int      `json:"job_attempt"` // at which Job ended
 
 	attempts map[string]int // of the jobs in hand, then
 }
 
+// killing is where a worker is to be killed.
+type killing struct {
+	held       <-chan outside.Visit
+	queue, job string
+	what       string // was done with the job
+}
+
+func (r *run) killAtEvent(ctx context.Context) error {
+	return r.kill(ctx, killing{r.stage.accounts.Held(), subQueue(subBilling), r.plan.heldEvent(), "it has billed, and the accounts have taken,"})
+}
+
 func (r *run) killAtMail(ctx context.Context) error {
-	return r.kill(ctx, r.stage.mail.Held(), r.plan.held[0], "the mail server has taken")
+	return r.kill(ctx, killing{r.stage.mail.Held(), queueName, r.plan.held[0], "the mail server has taken"})
 }
 
 func (r *run) killAtPayment(ctx context.Context) error {
-	return r.kill(ctx, r.stage.gateway.Held(), r.plan.held[1], "the gateway has charged")
+	return r.kill(ctx, killing{r.stage.gateway.Held(), queueName, r.plan.held[1], "the gateway has charged"})
 }
 
 // kill kills a worker at the worst moment: the effect of its job is done, and it has not heard so.
-func (r *run) kill(ctx context.Context, held <-chan outside.Visit, job, what string) error {
-	v, err := r.until(ctx, held)
+func (r *run) kill(ctx context.Context, at killing) error {
+	v, err := r.until(ctx, at.held)
 	if err != nil {
 		return err
 	}
@@ -118,11 +131,16 @@ func (r *run) kill(ctx context.Context, held <-chan outside.Visit, job, what str
 	if err != nil {
 		return err
 	}
-	k := Kill{Worker: m.name, PID: m.PID(), Job: job}
-	if k.attempts, err = r.inHand(ctx, job); err != nil {
+	k := Kill{Worker: m.name, PID: m.PID(), Job: called(at.queue, at.job)}
+	if k.attempts, err = r.inHand(ctx, at.queue, at.job); err != nil {
 		return err
 	}
 	k.In = slices.Sorted(maps.Keys(k.attempts))
+	for _, name := range k.In {
+		if strings.HasPrefix(name, ordered.Name()+"/") {
+			k.Events++
+		}
+	}
 	back := ""
 	if len(r.account.Kills) == 0 {
 		back = fmt.Sprintf(" and tells nobody: they come back when their leases (%v) are over", lease)
@@ -132,28 +150,46 @@ func (r *run) kill(ctx context.Context, held <-chan outside.Visit, job, what str
 	if err != nil {
 		return err
 	}
-	r.step("Kill", "%s gets SIGKILL: %s %s, and it has not heard so. It held %d jobs%s. %s takes its place.",
-		m.name, what, job, len(k.In), back, next.name)
+	r.step("Kill", "%s gets SIGKILL: %s %s, and it has not heard so. It held %d jobs, %d of them events%s. %s takes its place.",
+		m.name, at.what, k.Job, len(k.In), k.Events, back, next.name)
 	return nil
 }
 
 // inHand are the jobs of the worker that holds a given one, with their attempts.
-func (r *run) inHand(ctx context.Context, job string) (map[string]int, error) {
-	q := r.client.Queue(queueName)
-	of, err := q.Get(ctx, job)
+func (r *run) inHand(ctx context.Context, queue, id string) (map[string]int, error) {
+	of, err := r.client.Queue(queue).Get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	holders, err := r.holders(ctx, of.Worker)
+	if err != nil {
+		return nil, err
+	}
+	active, err := r.listed(ctx, waybill.Filter{States: []waybill.State{waybill.StateActive}})
 	if err != nil {
 		return nil, err
 	}
 	held := map[string]int{}
-	for j, err := range q.Jobs(ctx, waybill.Filter{States: []waybill.State{waybill.StateActive}}) {
-		if err != nil {
-			return nil, err
-		}
-		if j.Worker == of.Worker {
-			held[j.ID] = j.Attempt
+	for name, j := range active {
+		if slices.Contains(holders, j.Worker) {
+			held[name] = j.Attempt
 		}
 	}
 	return held, nil
+}
+
+// holders are the names under which a worker holds jobs, one a queue, given one of them.
+func (r *run) holders(ctx context.Context, one string) ([]string, error) {
+	all, err := r.client.Workers(ctx)
+	names := []string{one}
+	for _, w := range all {
+		if slices.ContainsFunc(w.Queues, func(q waybill.WorkerQueue) bool { return q.Holder == one }) {
+			for _, q := range w.Queues {
+				names = append(names, q.Holder)
+			}
+		}
+	}
+	return names, err
 }
 
 // dismiss ends the workers that are left, as a supervisor does.

@@ -1,5 +1,5 @@
-// Package demo shows the queue at work: a mixed batch of five kinds of jobs, worker processes of which two are killed
-// at the worst moment, and an account that adds up. [Run] is the demo, [Work] the program of its workers.
+// Package demo shows the queue at work: a mixed batch of five kinds of jobs, a topic with three subscriptions, worker
+// processes of which three are killed at the worst moment, and an account that adds up. [Run] is the demo, [Work] the program of its workers.
 package demo
 
 import (
@@ -69,7 +69,7 @@ func checked(ctx context.Context, o Options, check func(Account) []string) (_ Ac
 	}
 	defer func() { err = errors.Join(err, r.close()) }()
 	for _, do := range []func(context.Context) error{
-		r.set, r.enqueue, r.hire, r.killAtMail, r.killAtPayment, r.settle, r.dismiss, r.settleUp,
+		r.set, r.enqueue, r.publish, r.hire, r.killAtEvent, r.killAtMail, r.killAtPayment, r.settle, r.dismiss, r.settleUp,
 	} {
 		if err = do(ctx); err == nil && ctx.Err() == nil {
 			continue
@@ -103,7 +103,7 @@ func (r *run) set(ctx context.Context) (err error) {
 		return err
 	}
 	r.step("Redis", "%s", r.server.about)
-	r.step("Outside", "A mail server, a payment gateway and a receiver of webhooks run in this process: slow, at times busy, "+
+	r.step("Outside", "Two mail servers, a payment gateway and two receivers of webhooks run in this process: slow, at times busy, "+
 		"and at times their answer is lost. All is drawn from seed %d.", r.Seed)
 	return nil
 }
@@ -135,12 +135,12 @@ func count(sent []waybill.Enqueued, o waybill.Outcome) (n int) {
 	return n
 }
 
-// settle waits until no job is live.
+// settle waits until no job is live, and no event left.
 func (r *run) settle(ctx context.Context) error {
 	if _, err := r.until(ctx, nil); err != nil {
 		return err
 	}
-	r.step("Settled", "after %.1f s: no job waits, none is in hand.", time.Since(r.began).Seconds())
+	r.step("Settled", "after %.1f s: no job and no event waits, none is in hand.", time.Since(r.began).Seconds())
 	return nil
 }
 

@@ -28,7 +28,9 @@ func TestMain(m *testing.M) {
 		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 		defer stop()
 		a := os.Args[2:]
-		err := demo.Work(ctx, demo.WorkerOptions{Name: a[0], Mail: a[1], Gateway: a[2], Model: a[3], Ledger: a[4], Redis: a[6]})
+		err := demo.Work(ctx, demo.WorkerOptions{
+			Name: a[0], Mail: a[1], Gateway: a[2], Model: a[3], Ledger: a[4], Confirm: a[5], Accounts: a[6], Redis: a[8],
+		})
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
@@ -73,7 +75,22 @@ func right() demo.Account {
 			{Kind: "payment.charge", Sent: 6, Finished: 2, Dead: 4, Deliveries: 7, Effects: 2, Keys: 2, Refused: 4},
 		},
 		Ledger: demo.Ledger{Bookings: 2, Payments: 2, Cents: 700, Charged: 700, Calls: 7},
-		Kills:  []demo.Kill{{Job: "a-1", Again: 1, Attempt: 2}, {Job: "b-1", Again: 1, Attempt: 2}},
+		Topic: demo.TopicAccount{Sent: 5, Published: 5, Duplicates: 4, Subscriptions: []demo.SubscriptionAccount{
+			{Subscription: "analytics", Finished: 5, Deliveries: 5, Effects: 5, Keys: 5, Queue: taken(5, 0, 0)},
+			{Subscription: "billing", Finished: 3, Dead: 2, Deliveries: 6, Effects: 3, Keys: 3, Suppressed: 1, Queue: taken(3, 2, 1)},
+			{Subscription: "mail", Finished: 5, Deliveries: 5, Effects: 5, Keys: 5, Queue: taken(5, 0, 0)},
+		}},
+		Kills: []demo.Kill{
+			{Job: "orders/billing/c-1", Again: 1, Attempt: 2}, {Job: "a-1", Again: 1, Attempt: 2}, {Job: "b-1", Again: 1, Attempt: 2},
+		},
+	}
+}
+
+// taken are the counts of a subscription.
+func taken(completed, dead, crashes int64) waybill.QueueStats {
+	return waybill.QueueStats{
+		Accepted: completed + dead, Completed: completed, Died: dead, Dead: dead, Deliveries: completed + dead + crashes,
+		Failures: dead, Crashes: crashes,
 	}
 }
 
@@ -101,10 +118,40 @@ func TestAccount_complaints(t *testing.T) {
 		"a payment not booked":               func(a *demo.Account) { a.Ledger.Bookings--; a.Ledger.Payments-- },
 		"another amount booked than charged": func(a *demo.Account) { a.Ledger.Cents++ },
 		"a call that waits for a person":     func(a *demo.Account) { a.Ledger.Open++ },
-		"a kill that did not happen":         func(a *demo.Account) { a.Kills = a.Kills[:1] },
+		"a kill that did not happen":         func(a *demo.Account) { a.Kills = a.Kills[:2] },
 		"a killed job not delivered again":   func(a *demo.Account) { a.Kills[1].Attempt = 1 },
 		"killed jobs that nobody took back":  func(a *demo.Account) { a.Queue.Crashes, a.Queue.Released = 0, 2 },
 		"no killed job delivered once again": func(a *demo.Account) { a.Kills[0].Again, a.Kills[1].Again = 0, 0 },
+
+		"an event that was not published":      func(a *demo.Account) { a.Topic.Sent++ },
+		"an event published twice":             func(a *demo.Account) { a.Topic.Duplicates-- },
+		"a subscription that is not there":     func(a *demo.Account) { a.Topic.Subscriptions = a.Topic.Subscriptions[:2] },
+		"an event not taken":                   func(a *demo.Account) { a.Topic.Subscriptions[0].Lag++ },
+		"an event cut before it was taken":     func(a *demo.Account) { a.Topic.Subscriptions[0].Lost++ },
+		"an event taken that nobody published": func(a *demo.Account) { a.Topic.Subscriptions[0].Queue.Accepted++ },
+		"an event that did not end":            func(a *demo.Account) { a.Topic.Subscriptions[0].Queue.Ready++ },
+		"an event neither finished nor dead": func(a *demo.Account) {
+			a.Topic.Subscriptions[1].Finished--
+			a.Topic.Subscriptions[1].Keys--
+			a.Topic.Subscriptions[1].Effects--
+		},
+		"a dead letter in the wrong place": func(a *demo.Account) { a.Topic.Subscriptions[1].Subscription = "mail" },
+		"a finished event not counted": func(a *demo.Account) {
+			a.Topic.Subscriptions[2].Queue.Completed--
+			a.Topic.Subscriptions[2].Queue.Failures++
+		},
+		"a dead event not counted": func(a *demo.Account) { a.Topic.Subscriptions[1].Queue.Died-- },
+		"a delivery that no event knows": func(a *demo.Account) {
+			a.Topic.Subscriptions[0].Queue.Deliveries++
+			a.Topic.Subscriptions[0].Queue.Snoozes++
+		},
+		"an event's delivery without end": func(a *demo.Account) {
+			a.Topic.Subscriptions[0].Queue.Deliveries++
+			a.Topic.Subscriptions[0].Deliveries++
+		},
+		"an order billed twice":           func(a *demo.Account) { a.Topic.Subscriptions[1].Effects++ },
+		"an order that finished unbilled": func(a *demo.Account) { a.Topic.Subscriptions[1].Effects--; a.Topic.Subscriptions[1].Keys-- },
+		"an invoice for a dead letter":    func(a *demo.Account) { a.Topic.Subscriptions[1].Stray++ },
 	} {
 		a := right()
 		wrong(&a)
@@ -130,7 +177,7 @@ func TestPlan(t *testing.T) {
 	t.Run("each job has an ID of its own, the killed ones in the middle", func(t *testing.T) {
 		t.Parallel()
 		sorted := slices.Compact(slices.Sorted(slices.Values(ids)))
-		if len(sorted) != 360 || troubles != 36 {
+		if len(sorted) != 360 || troubles != 46 {
 			t.Errorf("%d jobs, %d troubles", len(sorted), troubles)
 		}
 		if slices.Index(ids, held[0]) != 90 || slices.Index(ids, held[1]) != 216 {

@@ -25,7 +25,7 @@ type effects struct {
 func (r *run) settleUp(ctx context.Context) error {
 	a := &r.account
 	a.Seed, a.Redis = r.Seed, r.server.url
-	listed, err := r.listed(ctx)
+	listed, err := r.listed(ctx, waybill.Filter{})
 	if err != nil {
 		return err
 	}
@@ -37,6 +37,11 @@ func (r *run) settleUp(ctx context.Context) error {
 		return err
 	}
 	a.Kinds, a.Lost = r.byKind(listed, done)
+	var lost []string
+	if a.Topic, lost, err = r.topicAccount(ctx, listed); err != nil {
+		return err
+	}
+	a.Lost = append(a.Lost, lost...)
 	if a.Ledger, err = readLedger(ctx, r.stage.ledger(), r.stage.gateway.Book); err != nil {
 		return err
 	}
@@ -63,14 +68,16 @@ func (r *run) settleUp(ctx context.Context) error {
 	return nil
 }
 
-// listed are all jobs of the queue, by ID.
-func (r *run) listed(ctx context.Context) (map[string]waybill.JobInfo, error) {
+// listed are jobs and events of all queues, by what they are called.
+func (r *run) listed(ctx context.Context, f waybill.Filter) (map[string]waybill.JobInfo, error) {
 	all := map[string]waybill.JobInfo{}
-	for j, err := range r.client.Queue(queueName).Jobs(ctx, waybill.Filter{}) {
-		if err != nil {
-			return nil, err
+	for _, queue := range queues() {
+		for j, err := range r.client.Queue(queue).Jobs(ctx, f) {
+			if err != nil {
+				return nil, err
+			}
+			all[called(queue, j.ID)] = j
 		}
-		all[j.ID] = j
 	}
 	return all, nil
 }

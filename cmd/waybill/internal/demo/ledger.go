@@ -35,15 +35,26 @@ func openLedger(ctx context.Context, path string) (*sql.DB, *receipt.Receipts, e
 	return db, receipts, err
 }
 
-// makeLedger makes the tables. A booking has no key of its own: if one were made twice, it would show.
+// ledgerTables are the tables of the ledger, beside those of the receipts. Bookings and invoices have no key of their own: if one were made
+// twice, it would show. A sale is entered under the event's ID.
+var ledgerTables = [...]string{
+	"CREATE TABLE booking (payment TEXT NOT NULL, cents INTEGER NOT NULL)",
+	"CREATE TABLE invoice (event TEXT NOT NULL, cents INTEGER NOT NULL)",
+	"CREATE TABLE sale (event TEXT NOT NULL PRIMARY KEY, cents INTEGER NOT NULL)",
+}
+
+// makeLedger makes the tables.
 func makeLedger(ctx context.Context, path string) error {
 	db, _, err := openLedger(ctx, path)
 	if err != nil {
 		return err
 	}
-	_, migrated := receipt.Migrate(ctx, db, receipt.SQLite, receipt.Options{})
-	_, made := db.ExecContext(ctx, "CREATE TABLE booking (payment TEXT NOT NULL, cents INTEGER NOT NULL)")
-	return errors.Join(migrated, made, db.Close())
+	_, err = receipt.Migrate(ctx, db, receipt.SQLite, receipt.Options{})
+	for _, table := range ledgerTables {
+		_, made := db.ExecContext(ctx, table)
+		err = errors.Join(err, made)
+	}
+	return errors.Join(err, db.Close())
 }
 
 // readLedger compares the bookings with the gateway's book.

@@ -33,14 +33,18 @@ const latest = 8 * time.Second
 type plan struct {
 	rng      *rand.Rand
 	requests []waybill.Request
+	events   []waybill.Request
 	csv      map[string]string          // of the tables, by job ID
 	trouble  map[string]outside.Trouble // by idempotency key
 	held     [2]string                  // IDs of the mail and of the payment during which a worker is killed
+	gifts    map[int]bool               // numbers of the orders that cost nothing
 }
 
 // newPlan draws the batch. Troubles, which the outside parties have to know, come first: add makes the jobs.
 func newPlan(seed uint64) *plan {
-	p := &plan{rng: rand.New(rand.NewPCG(seed, seed)), csv: map[string]string{}, trouble: map[string]outside.Trouble{}}
+	p := &plan{
+		rng: rand.New(rand.NewPCG(seed, seed)), csv: map[string]string{}, trouble: map[string]outside.Trouble{}, gifts: map[int]bool{},
+	}
 	held := p.befall(sendMail.Name(), "mail", mails-lateMails, []amount{
 		{1, outside.Held}, {busyMails, outside.Busy}, {lostMails, outside.LostReply},
 	})
@@ -49,6 +53,7 @@ func newPlan(seed uint64) *plan {
 		{1, outside.Held}, {busyCards, outside.Busy}, {lostCards, outside.LostReply}, {declined, outside.Refused},
 	})
 	p.befall(postHook.Name(), "webhook", hooks, []amount{{busyHooks, outside.Busy}, {lostHooks, outside.LostReply}})
+	p.befallOrders()
 	return p
 }
 
@@ -57,14 +62,14 @@ type amount struct {
 	trouble outside.Trouble
 }
 
-// befall deals out troubles among the first n jobs of a kind, and gives the ID of the first that got one.
+// befall deals out troubles among the first n jobs of a kind, or events of a subscription, and gives the ID of the first that got one.
 func (p *plan) befall(kind, name string, n int, amounts []amount) (first string) {
 	drawn := p.rng.Perm(n)
 	first = id(name, drawn[0])
 	for _, a := range amounts {
 		for _, i := range drawn[:a.n] {
 			k := kind + "/" + id(name, i)
-			if kind == sendMail.Name() {
+			if kind == sendMail.Name() || kind == subQueue(subMail) {
 				k += domain
 			}
 			p.trouble[k] = a.trouble
@@ -108,6 +113,7 @@ func (p *plan) add(s *stage, hooksURL string) {
 		body := fmt.Sprintf(`{"type":"order.shipped","order":%d}`, i+1)
 		p.requests = append(p.requests, postHook.Request(event{hooksURL, body}, waybill.ID(id("webhook", i))))
 	}
+	p.addOrders()
 	p.rng.Shuffle(len(p.requests), func(i, j int) { p.swap(i, j) })
 	for n, at := range []int{jobs / 4, jobs * 6 / 10} {
 		p.swap(at, slices.IndexFunc(p.requests, func(r waybill.Request) bool { return r.ID == p.held[n] }))

@@ -21,6 +21,9 @@ type stage struct {
 	mail    *outside.Mail
 	gateway *outside.Gateway
 	hooks   *outside.Hooks
+	// For the subscriptions.
+	confirm  *outside.Mail
+	accounts *outside.Hooks
 }
 
 func (s *stage) pictures() string   { return filepath.Join(s.dir, "pictures") }
@@ -33,6 +36,8 @@ const (
 	mailTakes = 100 * time.Millisecond
 	cardTakes = 200 * time.Millisecond
 	hookTakes = 150 * time.Millisecond
+
+	accountsTake = 80 * time.Millisecond
 )
 
 // setStage makes the directory with all files, and starts the outside parties. close undoes it, also after an error.
@@ -59,14 +64,26 @@ func setStage(ctx context.Context, p *plan) (s *stage, err error) {
 	if err := makeLedger(ctx, s.ledger()); err != nil {
 		return s, err
 	}
-	if s.mail, err = outside.StartMail(ctx, outside.Options{Latency: mailTakes, Trouble: p.trouble}); err != nil {
-		return s, err
+	return s, s.start(ctx, p)
+}
+
+// start starts the outside parties.
+func (s *stage) start(ctx context.Context, p *plan) (err error) {
+	takes := func(d time.Duration) outside.Options { return outside.Options{Latency: d, Trouble: p.trouble} }
+	if s.mail, err = outside.StartMail(ctx, takes(mailTakes)); err != nil {
+		return err
 	}
-	if s.gateway, err = outside.StartGateway(ctx, outside.Options{Latency: cardTakes, Trouble: p.trouble}); err != nil {
-		return s, err
+	if s.confirm, err = outside.StartMail(ctx, takes(mailTakes)); err != nil {
+		return err
 	}
-	s.hooks, err = outside.StartHooks(ctx, []byte(hookSecret), outside.Options{Latency: hookTakes, Trouble: p.trouble})
-	return s, err
+	if s.gateway, err = outside.StartGateway(ctx, takes(cardTakes)); err != nil {
+		return err
+	}
+	if s.hooks, err = outside.StartHooks(ctx, []byte(hookSecret), takes(hookTakes)); err != nil {
+		return err
+	}
+	s.accounts, err = outside.StartHooks(ctx, []byte(hookSecret), takes(accountsTake))
+	return err
 }
 
 // close ends the outside parties, and removes the files unless they are to stay.
@@ -80,6 +97,12 @@ func (s *stage) close(keep bool) error {
 	}
 	if s.hooks != nil {
 		errs = append(errs, s.hooks.Close())
+	}
+	if s.confirm != nil {
+		errs = append(errs, s.confirm.Close())
+	}
+	if s.accounts != nil {
+		errs = append(errs, s.accounts.Close())
 	}
 	if s.dir != "" && !keep {
 		errs = append(errs, os.RemoveAll(s.dir))

@@ -19,16 +19,19 @@ func (r *run) tell() {
 	for _, k := range a.Kinds {
 		r.kind(k)
 	}
-	held, again := 0, 0
+	r.tellTopic()
+	held, events, again := 0, 0, 0
 	for _, k := range a.Kills {
-		held, again = held+len(k.In), again+k.Again
+		held, events, again = held+len(k.In), events+k.Events, again+k.Again
 	}
-	r.step("Killed", "The two workers held %d jobs; by the list of jobs, %d of them were delivered again.", held, again)
+	r.step("Killed", "The %d workers held %d jobs, %d of them events; by the list of jobs, %d were delivered again.",
+		len(a.Kills), held, events, again)
 	for _, k := range a.Kills {
 		r.step("", "%s, done when %s was killed, ended at attempt %d and is done once.", k.Job, k.Worker, k.Attempt)
 	}
 	if a.Right {
-		r.step("Result", "Nothing lost, nothing done twice: all jobs ended, each finished one has its effect once.")
+		r.step("Result", "Nothing lost, nothing done twice: all jobs ended, each finished one has its effect once, "+
+			"and each event in each subscription.")
 	}
 	for _, c := range a.Complaints {
 		r.step("WRONG", "%s", c)

@@ -16,7 +16,7 @@ const (
 	showEvery = time.Second
 )
 
-// until watches until a call is held, or, without held, until no job is live.
+// until watches until a call is held, or, without held, until no job is live and no event left.
 func (r *run) until(ctx context.Context, held <-chan outside.Visit) (v outside.Visit, err error) {
 	defer r.wipe()
 	look := time.NewTicker(lookEvery)
@@ -26,10 +26,15 @@ func (r *run) until(ctx context.Context, held <-chan outside.Visit) (v outside.V
 		if err != nil {
 			return v, err
 		}
+		events, err := r.look(ctx)
+		if err != nil {
+			return v, err
+		}
+		over := s.Live() == 0 && events.left == 0
 		switch {
-		case s.Live() == 0 && held == nil:
+		case over && held == nil:
 			return v, nil
-		case s.Live() == 0:
+		case over:
 			return v, errors.New("all jobs ended, and none of them was held outside")
 		}
 		if err := r.crew.fallen(); err != nil {
@@ -37,7 +42,7 @@ func (r *run) until(ctx context.Context, held <-chan outside.Visit) (v outside.V
 		}
 		if r.live || time.Since(r.shown) >= showEvery {
 			r.shown = time.Now()
-			r.progress(r.state(s))
+			r.progress(r.state(s, events))
 		}
 		select {
 		case <-ctx.Done():
@@ -49,8 +54,9 @@ func (r *run) until(ctx context.Context, held <-chan outside.Visit) (v outside.V
 	}
 }
 
-// state tells in a line how far the queue is.
-func (r *run) state(s waybill.QueueStats) string {
-	return fmt.Sprintf("%4.1f s: %d of %d ended, %d ready, %d active, %d to be tried again, %d due later",
-		time.Since(r.began).Seconds(), s.Completed+s.Died, s.Accepted, s.Ready, s.Active, s.Retry, s.Scheduled)
+// state tells in a line how far the queue and the subscriptions are.
+func (r *run) state(s waybill.QueueStats, events underWay) string {
+	return fmt.Sprintf("%4.1f s: %d of %d jobs, %d of %d events ended; %d active, %d in retry, %d due later",
+		time.Since(r.began).Seconds(), s.Completed+s.Died, s.Accepted, events.ended, events.ended+events.left,
+		s.Active+events.active, s.Retry+events.retry, s.Scheduled)
 }

@@ -2,6 +2,7 @@ package demo
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"net/http"
 	"time"
@@ -25,12 +26,15 @@ type WorkerOptions struct {
 	Mail    string // host:port of the mail server
 	Gateway string // URL of the payment gateway
 	Model   string // path of the scoring model
-	Ledger  string // path of the database in which payments are booked
+	Ledger  string // path of the database in which payments, invoices and sales are booked
+
+	Confirm  string // host:port of the mail server for confirmations
+	Accounts string // URL that is told of invoices
 }
 
 // args are the worker's command line, for the hidden command that runs Work.
 func (o WorkerOptions) args() []string {
-	return []string{"demo-worker", o.Name, o.Mail, o.Gateway, o.Model, o.Ledger, "--redis", o.Redis}
+	return []string{"demo-worker", o.Name, o.Mail, o.Gateway, o.Model, o.Ledger, o.Confirm, o.Accounts, "--redis", o.Redis}
 }
 
 // worker has what the handlers need.
@@ -38,6 +42,7 @@ type worker struct {
 	WorkerOptions
 	http     *http.Client
 	model    model // loaded once
+	db       *sql.DB
 	receipts *receipt.Receipts
 }
 
@@ -69,11 +74,13 @@ func Work(ctx context.Context, o WorkerOptions) error {
 		return err
 	}
 	// Go's transport asks again by itself when a kept connection breaks; here each attempt is to be one call.
-	w := &worker{WorkerOptions: o, model: m, receipts: receipts, http: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}}
+	alone := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	w := &worker{WorkerOptions: o, model: m, db: db, receipts: receipts, http: alone}
 	sendMail.Handle(run, w.sendMail)
 	charge.Handle(run, w.charge)
 	thumbnail.Handle(run, w.thumbnail)
 	scoreTable.Handle(run, w.score)
 	postHook.Handle(run, w.postHook)
+	w.subscribe(run)
 	return run.Run(ctx)
 }

@@ -17,9 +17,14 @@ const domain = "@demo.test"
 // sendMail sends a mail. It may be sent twice, when its worker dies or an answer is lost: the Message-ID stays the
 // same, so that the other side can tell.
 func (w *worker) sendMail(ctx context.Context, job *waybill.Job[letter]) error {
+	return w.mail(ctx, w.Mail, job.IdempotencyKey(), job.Args)
+}
+
+// mail sends a letter under a key by a mail server, host:port.
+func (w *worker) mail(ctx context.Context, server, key string, l letter) error {
 	text := fmt.Sprintf("Message-ID: <%s%s>\r\nFrom: <shop@demo.test>\r\nTo: <%s>\r\nSubject: %s\r\n\r\n%s\r\n",
-		job.IdempotencyKey(), domain, job.Args.To, job.Args.Subject, job.Args.Text)
-	err := w.smtp(ctx, job.Args.To, text)
+		key, domain, l.To, l.Subject, l.Text)
+	err := w.smtp(ctx, server, l.To, text)
 	var said *textproto.Error
 	if errors.As(err, &said) && said.Code >= 500 {
 		return waybill.Dead(err) // no such mailbox: no retry can mend it
@@ -27,16 +32,16 @@ func (w *worker) sendMail(ctx context.Context, job *waybill.Job[letter]) error {
 	return err
 }
 
-// smtp hands one mail to the mail server.
-func (w *worker) smtp(ctx context.Context, to, text string) error {
+// smtp hands one mail to a mail server.
+func (w *worker) smtp(ctx context.Context, server, to, text string) error {
 	var d net.Dialer
-	conn, err := d.DialContext(ctx, "tcp", w.Mail)
+	conn, err := d.DialContext(ctx, "tcp", server)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
-	c, err := smtp.NewClient(conn, w.Mail)
+	c, err := smtp.NewClient(conn, server)
 	if err != nil {
 		return err
 	}
