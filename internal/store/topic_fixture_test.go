@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -17,12 +18,21 @@ import (
 // topicFixture is the topic "orders" whose clock the test moves. Its calls fail the test on any error.
 type topicFixture struct {
 	*store.Topic
-	t      testing.TB
+	t      tester
 	rdb    *redis.Client
 	base   string // of the topic's keys
 	now    int64
 	names  []string         // of subscriptions
 	claims map[string]int64 // number of the last claim of each
+}
+
+// tester is a test, or a run of a random one.
+type tester interface {
+	Helper()
+	Context() context.Context
+	Fatal(args ...any)
+	Fatalf(format string, args ...any)
+	Errorf(format string, args ...any)
 }
 
 // newTopic is a topic with subscriptions from the beginning on.
@@ -32,7 +42,7 @@ func newTopic(t testing.TB, subscriptions ...string) *topicFixture {
 	return newTopicOn(t, rdb, prefix, false, subscriptions...)
 }
 
-func newTopicOn(t testing.TB, rdb *redis.Client, prefix string, noHeaders bool, subscriptions ...string) *topicFixture {
+func newTopicOn(t tester, rdb *redis.Client, prefix string, noHeaders bool, subscriptions ...string) *topicFixture {
 	t.Helper()
 	s, err := store.NewForTest(rdb, prefix, store.TestClock, noHeaders)
 	if err != nil {

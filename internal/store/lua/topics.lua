@@ -81,7 +81,7 @@ end
 -- ignored no longer, since their group caught up or is gone.
 local function holders()
   local out, mine, ignored = {}, {}, dict(call('HGETALL', BASE .. 'topic:ignored'))
-  local last = call('HGET', TOPIC, 'last') or '0-0'
+  local last = call('HGET', TOPIC, 'last')
   for _, name in ipairs(call('HKEYS', SUBS)) do
     local m = call('HMGET', meta_of(name), 'cursor', 'detached')
     mine[name] = 'known'
@@ -96,7 +96,7 @@ local function holders()
     local name, own = group.name, mine[group.name]
     if not own then
       local wanted = wants(group)
-      if not ignored[name] or before(last, wanted) then
+      if not ignored[name] or last and before(last, wanted) then
         out[#out + 1] = {wanted, name, false}
       else
         ignored[name] = nil
@@ -141,7 +141,7 @@ local function keep()
   local list, again = holders()
   if #again > 0 then call('HDEL', BASE .. 'topic:ignored', unpack(again, 1, math.min(#again, 1000))) end
   local low = list[1] and list[1][1]
-  if low and stay then
+  if low and stay and stay > 0 then
     local since = string.format('%.0f-0', math.max(0, now - stay))
     if before(since, low) then low = since end
   end
