@@ -51,7 +51,7 @@ func (p *played) overtake() {
 	commitLate()
 	relay := p.start(p.relayOrders())
 	p.until("the cursor is past them", func() bool { return p.count("SELECT count(*) FROM seen WHERE seq > 0") > 0 })
-	relay.kill()
+	relay.Kill()
 	commitEarly()
 }
 

@@ -84,7 +84,7 @@ func (c *cell) run(kills int) {
 	for _, text := range c.odd {
 		c.Log(text)
 	}
-	must(c.T, c.worker.stop())
+	must(c.T, c.worker.Stop())
 }
 
 // begin sends a first row, so that the server knows the scripts: one that it does not know is sent again.
@@ -115,14 +115,14 @@ func (c *cell) kill(name string) {
 	}
 	p := c.start(c.relayOrders())
 	select {
-	case <-p.ended:
+	case <-p.Ended():
 	case <-time.After(mostTime):
-		p.kill()
+		p.Kill()
 	}
 	at := p.died()
 	c.found = append(c.found, lost(p)...)
 	if at != c.die {
-		c.found.add("kills: %s came to %q, and ended with %s: %s", name, at, p.cmd.ProcessState, p.stderr.String())
+		c.found.add("kills: %s came to %q, and ended otherwise: %v", name, at, p.Wait())
 	} else if why := c.traces(ids, c.stats().Accepted-before); why != "" {
 		// The other goroutine of the same relay may have come by between the boundary and the death.
 		c.odd.add("traces: %s: %s", name, why)
@@ -168,7 +168,7 @@ func enqueueDigests() []string {
 
 // lost complains of data of which a relay says that Redis lost it.
 func lost(p *process) (c complaints) {
-	for _, s := range p.all() {
+	for _, s := range p.Said() {
 		if s.Lost != "" {
 			c.add("lost: %s", s.Lost)
 		}

@@ -136,7 +136,7 @@ func (f *refill) lose() (ended []string) {
 	f.Helper()
 	if !f.beside {
 		for _, w := range f.workers {
-			w.kill()
+			w.Kill()
 		}
 		f.dead, f.workers = f.workers, nil
 	}
@@ -161,14 +161,14 @@ func (f *refill) end() {
 	f.Helper()
 	told := 0
 	for _, p := range f.relays {
-		must(f.T, p.stop())
+		must(f.T, p.Stop())
 		told += len(lost(p))
 	}
 	if told != 1 {
 		f.Errorf("the relays were told %d times that data was lost, want once", told)
 	}
 	for _, p := range f.workers {
-		must(f.T, p.stop())
+		must(f.T, p.Stop())
 	}
 }
 

@@ -2,6 +2,7 @@ package outboxtest_test
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -32,9 +33,9 @@ func (p *played) killRelays(ctx context.Context, number uint64) {
 			return
 		}
 		p.wait(ctx, relay, below(r, p.life()))
-		relay.kill()
-		if !relay.killed() {
-			p.problem(relay.stderr.String())
+		relay.Kill()
+		if !relay.Killed() {
+			p.problem(fmt.Sprint(relay.Wait()))
 		}
 		for _, text := range lost(relay) {
 			p.problem(text)
@@ -76,7 +77,7 @@ func (p *played) wait(ctx context.Context, relay *process, d time.Duration) {
 	defer t.Stop()
 	select {
 	case <-ctx.Done():
-	case <-relay.ended:
+	case <-relay.Ended():
 	case <-t.C:
 	}
 }
@@ -92,7 +93,7 @@ func (p *played) finish() {
 		p.until("all jobs are done", func() bool { return p.stats().Live() == 0 })
 	}
 	for _, relay := range append(relays, p.worker) {
-		if err := relay.stop(); err != nil {
+		if err := relay.Stop(); err != nil {
 			p.problem(err.Error())
 		}
 		for _, text := range lost(relay) {
@@ -102,7 +103,7 @@ func (p *played) finish() {
 }
 
 func idle(p *process) bool {
-	for _, s := range p.all() {
+	for _, s := range p.Said() {
 		if s.Idle {
 			return true
 		}

@@ -204,7 +204,7 @@ func (s *stand) start(o outboxtest.Orders) *process {
 func delivered(workers ...*process) map[string]int {
 	all := map[string]int{}
 	for _, w := range workers {
-		for _, said := range w.all() {
+		for _, said := range w.Said() {
 			if said.Job != "" {
 				all[said.Job]++
 			}
