@@ -79,8 +79,12 @@ func (w *Worker) serve(ctx context.Context, s *served, p *presence) {
 	p.call()
 	if s.err = w.subscribe(ctx, s); s.err == nil {
 		unheed := s.heed(p)
+		var remaining sync.WaitGroup
+		remaining.Go(func() { w.remain(ctx, s) })
 		s.err = s.runner.Run(ctx)
 		unheed()
+		s.stop()
+		remaining.Wait()
 	} else {
 		p.stop() // a worker that can't do what it was told says so
 	}

@@ -34,7 +34,7 @@ func (w *Worker) subscribe(ctx context.Context, s *served) error {
 	t := time.NewTicker(subscribeEvery)
 	defer t.Stop()
 	for told := false; ; {
-		at, err := topic.Subscribe(ctx, sub, s.subscribe, false)
+		at, err := topic.Subscribe(ctx, sub, s.subscribe, store.Create)
 		if err == nil {
 			return w.subscribed(s, at)
 		}
@@ -49,6 +49,39 @@ func (w *Worker) subscribe(ctx context.Context, s *served) error {
 		case <-ctx.Done():
 			return nil
 		case <-t.C:
+		}
+	}
+}
+
+// remainEvery is how often a worker looks whether its subscriptions are still there.
+const remainEvery = 10 * time.Second
+
+// remain makes the subscription anew where Redis lost it, until ctx ends. One that somebody ended stays so.
+func (w *Worker) remain(ctx context.Context, s *served) {
+	name, sub, _ := strings.Cut(s.name, "/")
+	topic, err := w.client.Topic(name)
+	if err != nil || s.subscribe == "" {
+		return
+	}
+	t := time.NewTicker(remainEvery)
+	defer t.Stop()
+	for last := store.SubExists; ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+		}
+		at, err := topic.Subscribe(ctx, sub, s.subscribe, store.Remain)
+		if err != nil || at.Word == last { // while Redis is away the claims tell it
+			continue
+		}
+		switch last = at.Word; at.Word {
+		case store.SubCreated:
+			w.log.Warn("subscription was lost, and is made anew", slog.String(keyQueue, s.name), slog.String(keyCursor, at.Cursor))
+		case store.SubDetached:
+			w.log.Warn("subscription is detached and takes no events: attach it again", slog.String(keyQueue, s.name))
+		case store.SubEnded:
+			w.log.Warn("subscription was ended: no more events come", slog.String(keyQueue, s.name))
 		}
 	}
 }

@@ -83,7 +83,10 @@ type replaying struct {
 
 func (r *replaying) add(e store.Event) {
 	j := e.Job
-	j.Named, j.Event, j.Replay, j.Again, j.Born = true, e.ID, r.o.ID, r.o.Again, e.At
+	j.Named, j.Event, j.Replay, j.Again = true, e.ID, r.o.ID, r.o.Again
+	if j.Born.IsZero() { // else it came by an outbox, and is as old as its row
+		j.Born = e.At
+	}
 	r.jobs = append(r.jobs, store.Add{ID: replayID(r.o.ID, e.ID), Job: j})
 	r.last = e.Entry
 }

@@ -61,23 +61,23 @@ func Open(c *waybill.Client, name string) *Stream {
 // cut. Errors: ErrInvalid, also where the place lies ahead; waybill.ErrState: the topic has 64 subscriptions, or the name is
 // that of a consumer group that is not Waybill's; ErrUnavailable; ErrUnknown.
 func (s *Stream) Create(ctx context.Context, subscription string, from Place) (Standpoint, error) {
-	return s.subscribe(ctx, subscription, from, false)
+	return s.subscribe(ctx, subscription, from, store.Create)
 }
 
 // Attach lets a subscription that was detached take events again: from a place, "" being the oldest event there is, or from
 // where it stood, whichever is later. What was cut meanwhile it has lost, and Lost tells how many. Errors: as Create.
 func (s *Stream) Attach(ctx context.Context, subscription string, from Place) (Standpoint, error) {
-	return s.subscribe(ctx, subscription, from, true)
+	return s.subscribe(ctx, subscription, from, store.Attach)
 }
 
-func (s *Stream) subscribe(ctx context.Context, subscription string, from Place, attach bool) (Standpoint, error) {
+func (s *Stream) subscribe(ctx context.Context, subscription string, from Place, how store.How) (Standpoint, error) {
 	if s.err != nil {
 		return Standpoint{}, s.err
 	}
 	if from == "" {
 		from = Beginning
 	}
-	at, err := s.t.Subscribe(ctx, subscription, string(from), attach)
+	at, err := s.t.Subscribe(ctx, subscription, string(from), how)
 	if err != nil {
 		return Standpoint{}, err
 	}
@@ -94,8 +94,8 @@ type Left struct {
 	Live, Dead int64 // jobs that stay in its queue, to be worked off or deleted
 }
 
-// Remove ends a subscription: it takes no more events and holds the stream no longer. Its jobs stay. A worker that subscribes
-// makes it anew when it starts. Errors: ErrInvalid, ErrUnavailable, ErrUnknown.
+// Remove ends a subscription: it takes no more events and holds the stream no longer. Its jobs stay. Workers that run don't
+// make it anew; one that subscribes does when it starts. Errors: ErrInvalid, ErrUnavailable, ErrUnknown.
 func (s *Stream) Remove(ctx context.Context, subscription string) (Left, error) {
 	if s.err != nil {
 		return Left{}, s.err

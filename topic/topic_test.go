@@ -430,3 +430,33 @@ func TestDefine(t *testing.T) {
 		})
 	}
 }
+
+func TestTopic_Subscribe_lost(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	c, err := waybill.NewClient(server.Client(), waybill.ClientOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &stand{t: t, rdb: server.Client(), c: c, prefix: "wb", s: orders.Stream(c)}
+	mail, other := newLog(), newLog()
+	stop := s.run(func(w *waybill.Worker) {
+		orders.Subscribe(w, "mail", topic.SubscribeOptions{}, mail.note)
+		orders.Subscribe(w, "other", topic.SubscribeOptions{}, other.note)
+	})
+	s.publishWhenThere("mail", 1, 1)
+	mail.await(t, 1)
+	if err := s.rdb.FlushAll(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	_, err = orders.Publish(t.Context(), c, order{2})
+	if err != nil && !errors.Is(err, waybill.ErrNoSubscription) {
+		t.Errorf("publish on a Redis that lost all: %v", err)
+	}
+	s.publishWhenThere("mail", 3, 3) // a worker that runs makes it anew
+	mail.await(t, 1)
+	s.until("both", func() bool { return len(s.stats().Subscriptions) == 2 })
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -44,7 +44,7 @@ func (p protocol) comparesCalls(t *testing.T) {
 		"outboxes":    func() { _, _ = q.Outboxes(ctx) },
 		"told":        func() { _, _, _, _ = q.Outbox("red").Read(ctx, '0', "0", []store.Word{{ID: "a"}}) },
 		"publish":     func() { topic.Enqueue(ctx, []store.Add{{ID: "a", Job: record.Job{Kind: "k"}}}, false) },
-		"subscribe":   func() { _, _ = topic.Subscribe(ctx, "billing", store.Beginning, false) },
+		"subscribe":   func() { _, _ = topic.Subscribe(ctx, "billing", store.Beginning, store.Create) },
 		"unsubscribe": func() { _, _ = topic.Unsubscribe(ctx, "billing") },
 		"trim":        func() { _, _ = topic.Trim(ctx, "") },
 		"topic":       func() { _, _ = topic.Look(ctx) },

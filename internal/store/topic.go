@@ -50,6 +50,17 @@ const (
 	SubMany     Subscribed = "many"     // refused: the topic has MaxSubscriptions
 	SubForeign  Subscribed = "foreign"  // refused: a consumer group of somebody else's has this name
 	SubFuture   Subscribed = "future"   // refused: nothing has reached the place yet
+	SubEnded    Subscribed = "ended"    // Remain: it was ended by Unsubscribe; nothing changed
+)
+
+// How says what Subscribe is to do.
+type How string
+
+// What Subscribe may do.
+const (
+	Create How = "create"
+	Attach How = "attach" // one that was detached takes part again
+	Remain How = "remain" // as Create, but one that was ended stays so: for those who saw it exist
 )
 
 // Standpoint is where a subscription stands.
@@ -92,10 +103,10 @@ func CheckEntryID(field, id string) (string, error) {
 	return strconv.FormatUint(m, 10) + "-" + strconv.FormatUint(s, 10), nil
 }
 
-// Subscribe makes a subscription at a place; one that exists keeps its own. attach lets one that was detached take part
+// Subscribe makes a subscription at a place; one that exists keeps its own. Attach lets one that was detached take part
 // again, from the place on or from where it stood, whichever is later. Errors: record.ErrInvalid, else as any call; what the
 // topic refuses is told by the word.
-func (t *Topic) Subscribe(ctx context.Context, name, place string, attach bool) (Standpoint, error) {
+func (t *Topic) Subscribe(ctx context.Context, name, place string, how How) (Standpoint, error) {
 	place, err := CheckPlace("from", place)
 	if err != nil {
 		return Standpoint{}, err
@@ -104,11 +115,7 @@ func (t *Topic) Subscribe(ctx context.Context, name, place string, attach bool) 
 	if err != nil {
 		return Standpoint{}, err
 	}
-	what := "create"
-	if attach {
-		what = "attach"
-	}
-	reply, unsure, err := q.call(ctx, "subscribe", name, what, place)
+	reply, unsure, err := q.call(ctx, "subscribe", name, string(how), place)
 	if err != nil {
 		return Standpoint{}, err
 	}
@@ -116,7 +123,7 @@ func (t *Topic) Subscribe(ctx context.Context, name, place string, attach bool) 
 		return Standpoint{}, fmt.Errorf("subscribe %q: %d values: %w", q.name, len(reply), errReply)
 	}
 	s := Standpoint{Subscribed(text(reply[1])), text(reply[2]), number(reply[3]), number(reply[4]), number(reply[5])}
-	if unsure && s.Word == SubExists && attach {
+	if unsure && s.Word == SubExists && how == Attach {
 		s.Word = SubAttached // perhaps by an earlier try of this call
 	}
 	_, _ = t.Register(ctx), q.Register(ctx) // for lists that people read

@@ -93,7 +93,11 @@ func (f *topicFixture) subscribe(name, place string) store.Subscribed {
 func (f *topicFixture) stand(name, place string, attach bool) store.Standpoint {
 	f.t.Helper()
 	f.must(f.rdb.Set(f.t.Context(), f.base+"sub:"+name+":clock", f.now, 0).Err())
-	at, err := f.Subscribe(f.t.Context(), name, place, attach)
+	how := store.Create
+	if attach {
+		how = store.Attach
+	}
+	at, err := f.Subscribe(f.t.Context(), name, place, how)
 	f.must(err)
 	return at
 }

@@ -1,9 +1,9 @@
 -- subscribe.lua makes a subscription of a topic, at a stated place.
--- ARGV: the subscription's tag, its name, what (create | attach: one that was detached takes part again),
---       place (beginning | now | an ID: the first entry whose ID is that or higher)
+-- ARGV: the subscription's tag, its name, what (create | attach: one that was detached takes part again
+--       | remain: create, but for one that was ended), place (beginning | now | an ID: the first entry whose ID is that or higher)
 -- Reply: now, then a word: created | exists (nothing changed) | detached (it exists and takes nothing: attach it)
 --        | attached | many (the topic has 64) | foreign (somebody else's group has this name)
---        | future (nothing has reached the place yet)
+--        | future (nothing has reached the place yet) | ended (remain: unsubscribe ended it; nothing changed)
 --        then cursor, number of the event there, number of the topic's last event, events lost while it was detached
 -- Promise: an entry above the place is delivered, whenever the workers come; what exists keeps its place.
 local NAME, WHAT, WHERE = ARGV[2], ARGV[3], ARGV[4]
@@ -41,6 +41,7 @@ if m[1] and not (m[3] and WHAT == 'attach') then
   enter(NAME, m[1])
   return reply(m[3] and 'detached' or 'exists', m[1], m[2])
 end
+if WHAT == 'remain' and call('HEXISTS', ENDED, NAME) == 1 then return reply('ended') end
 if not m[1] and call('HLEN', SUBS) >= 64 then return reply('many') end
 if not m[1] and taken_by_others() then return reply('foreign') end
 local cursor, n = place_at(WHERE)
@@ -60,4 +61,5 @@ if m[1] then -- attach: it goes back to no event that it has taken
 end
 set(cursor, n) -- first: without it nobody would know the place
 call('HSET', SUBS, NAME, now)
+call('HDEL', ENDED, NAME)
 return reply('created', cursor, n)

@@ -2,12 +2,13 @@
 -- "wb:{orders}:sub:billing:", a queue's own "wb:{mail}:"; the first two stand on the keys of the topic.
 local BASE = string.match(TAG, '^(.*{[^}]*}:)%l+:')
 local STREAM, SUBS, TOPIC = (BASE or '') .. 'stream', (BASE or '') .. 'subs', (BASE or '') .. 'topic:meta'
+local ENDED = (BASE or '') .. 'topic:ended' -- names of subscriptions that were ended, by time
 local TRIM, SPEND = 20000, 5000 -- most entries cut in one call, and how long it may take, microseconds
 
 local function meta_of(name) return BASE .. 'sub:' .. name .. ':meta' end
 
 -- touch fails before the first write where the slot is on the move.
-local function touch() call('EXISTS', META, STREAM, SUBS, TOPIC, BASE .. 'topic:stats', BASE .. 'topic:ignored') end
+local function touch() call('EXISTS', META, STREAM, SUBS, TOPIC, BASE .. 'topic:stats', BASE .. 'topic:ignored', ENDED) end
 
 -- placed tells whether a cursor is an entry's ID, and not what somebody wrote there.
 local function placed(cursor) return cursor and string.find(cursor, '^%d+%-%d+$') end

@@ -10,5 +10,7 @@ local lag = math.max(0, (tonumber(call('HGET', TOPIC, 'n')) or 0) - (tonumber(m[
 redis.pcall('XGROUP', 'DESTROY', STREAM, NAME)
 call('HDEL', META, 'cursor', 'cursor_n', 'detached', 'lost_from', 'lost_to', 'lost_at')
 call('UNLINK', TAG .. 'stalled')
+if call('HLEN', ENDED) >= 1000 then call('UNLINK', ENDED) end
+call('HSET', ENDED, NAME, now) -- for workers that would make it anew
 keep()
 return {now, 'removed', lag, (depth(m[2])), call('ZCARD', DEAD)}
