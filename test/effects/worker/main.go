@@ -3,32 +3,15 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"io"
-	"log"
-	"os"
+	"log/slog"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 
 	"github.com/waybillhq/waybill"
 	"github.com/waybillhq/waybill/test/effects"
+	"github.com/waybillhq/waybill/test/internal/victim"
 )
 
-func main() {
-	ctx, stop := context.WithCancel(context.Background())
-	go func() {
-		defer stop()
-		_, _ = io.Copy(io.Discard, os.Stdin) // until the test lets go, or is gone
-	}()
-	var o effects.Orders
-	if err := json.Unmarshal([]byte(os.Args[1]), &o); err != nil {
-		log.Fatal(err)
-	}
-	if err := work(ctx, o); err != nil {
-		log.Fatal(err)
-	}
-}
+func main() { victim.Main(work) }
 
 func work(ctx context.Context, o effects.Orders) error {
 	t := newTrap(o.Die)
@@ -36,14 +19,12 @@ func work(ctx context.Context, o effects.Orders) error {
 	if err != nil {
 		return err
 	}
-	at, err := redis.ParseURL(o.Redis)
+	rdb, err := victim.Redis(o.Redis)
 	if err != nil {
 		return err
 	}
-	at.MaxRetries = -1
-	rdb := redis.NewClient(at)
 	defer rdb.Close()
-	rdb.AddHook(hook{t, o.Settle})
+	rdb.AddHook(victim.Scripts{Digests: o.Settle, Around: t.settle})
 	client, err := waybill.NewClient(rdb, waybill.ClientOptions{})
 	if err != nil {
 		return err
@@ -51,7 +32,7 @@ func work(ctx context.Context, o effects.Orders) error {
 	defer client.Close()
 	w, err := waybill.NewWorker(client, waybill.WorkerOptions{
 		Concurrency: 1, Lease: time.Duration(o.LeaseMS) * time.Millisecond,
-		Logger: logger(),
+		Logger: victim.Logger(slog.LevelWarn),
 	})
 	if err != nil {
 		return err

@@ -2,15 +2,14 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"log/slog"
 	"os"
 	"strings"
 	"sync"
 
 	"github.com/waybillhq/waybill"
 	"github.com/waybillhq/waybill/test/effects"
+	"github.com/waybillhq/waybill/test/internal/victim"
 )
 
 // attempt is the one that runs, and how far it has come.
@@ -70,15 +69,8 @@ func (t *trap) reach(a *attempt, s effects.Step) {
 
 // end kills this process.
 func (a *attempt) end() {
-	said, err := json.Marshal(effects.Death{Job: a.job, Attempt: a.number, Steps: a.steps})
-	if err != nil {
-		panic(err)
-	}
-	_, _ = os.Stdout.Write(append(said, '\n'))
-	if self, err := os.FindProcess(os.Getpid()); err == nil {
-		_ = self.Kill() // SIGKILL
-	}
-	select {} // nothing after this line may run until the signal is there
+	victim.Say(effects.Death{Job: a.job, Attempt: a.number, Steps: a.steps})
+	victim.Die()
 }
 
 // settling is the attempt whose end a settlement tells, nil where it is of none that has begun.
@@ -119,8 +111,4 @@ func withAttempt(ctx context.Context, a *attempt) context.Context {
 func attemptOf(ctx context.Context) *attempt {
 	a, _ := ctx.Value(attemptKey{}).(*attempt)
 	return a
-}
-
-func logger() *slog.Logger {
-	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 }

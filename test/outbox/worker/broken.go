@@ -11,6 +11,7 @@ import (
 	"github.com/waybillhq/waybill/internal/record"
 	"github.com/waybillhq/waybill/internal/store"
 	"github.com/waybillhq/waybill/outbox"
+	"github.com/waybillhq/waybill/test/internal/victim"
 	outboxtest "github.com/waybillhq/waybill/test/outbox"
 )
 
@@ -45,7 +46,7 @@ func relayBadly(ctx context.Context, db *sql.DB, box *outbox.Outbox, c *waybill.
 			n = -1 // it is tried again
 		}
 		if n == 0 {
-			say(outboxtest.Said{Idle: true})
+			victim.Say(outboxtest.Said{Idle: true})
 		}
 		<-tick.C
 	}

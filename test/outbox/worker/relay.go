@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"database/sql"
+	"log/slog"
 	"time"
 
 	_ "github.com/go-sql-driver/mysql" // the driver "mysql"
@@ -13,6 +14,7 @@ import (
 	"github.com/waybillhq/waybill"
 	"github.com/waybillhq/waybill/outbox"
 	"github.com/waybillhq/waybill/outbox/pgxoutbox"
+	"github.com/waybillhq/waybill/test/internal/victim"
 	outboxtest "github.com/waybillhq/waybill/test/outbox"
 )
 
@@ -20,7 +22,7 @@ import (
 func relay(ctx context.Context, c *waybill.Client, o outboxtest.Orders) error {
 	options := outbox.Options{
 		Poll: time.Duration(o.PollMS) * time.Millisecond, Read: time.Duration(o.ReadMS) * time.Millisecond,
-		Log: logger(), Observe: observe,
+		Log: victim.Logger(slog.LevelError), Observe: observe,
 	}
 	if o.Driver == outboxtest.Pgx {
 		return relayPgx(ctx, c, o.DSN, options)
@@ -57,6 +59,6 @@ func relayPgx(ctx context.Context, c *waybill.Client, dsn string, options outbox
 
 func observe(e outbox.Event) {
 	if e.Type == outbox.EventLost {
-		say(outboxtest.Said{Lost: e.Err.Error()})
+		victim.Say(outboxtest.Said{Lost: e.Err.Error()})
 	}
 }

@@ -3,10 +3,12 @@ package main
 import (
 	"context"
 	"database/sql"
+	"log/slog"
 	"time"
 
 	"github.com/waybillhq/waybill"
 	"github.com/waybillhq/waybill/receipt"
+	"github.com/waybillhq/waybill/test/internal/victim"
 	outboxtest "github.com/waybillhq/waybill/test/outbox"
 )
 
@@ -14,7 +16,7 @@ import (
 func work(ctx context.Context, c *waybill.Client, o outboxtest.Orders) error {
 	w, err := waybill.NewWorker(c, waybill.WorkerOptions{
 		Queues: []waybill.QueueOptions{{Name: o.Queue}}, Concurrency: 4,
-		Lease: time.Duration(o.LeaseMS) * time.Millisecond, Logger: logger(),
+		Lease: time.Duration(o.LeaseMS) * time.Millisecond, Logger: victim.Logger(slog.LevelError),
 	})
 	if err != nil {
 		return err
@@ -33,7 +35,7 @@ func work(ctx context.Context, c *waybill.Client, o outboxtest.Orders) error {
 	}
 	policy := waybill.KindOptions{Retry: waybill.Exponential(10*time.Millisecond, 100*time.Millisecond)}
 	w.HandleFunc(waybill.AnyKind, policy, func(ctx context.Context, a *waybill.Attempt) ([]byte, error) {
-		say(outboxtest.Said{Job: a.ID})
+		victim.Say(outboxtest.Said{Job: a.ID})
 		return nil, effect(ctx, a)
 	})
 	return w.Run(ctx)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/waybillhq/waybill"
+	"github.com/waybillhq/waybill/test/internal/victim"
 	topictest "github.com/waybillhq/waybill/test/topics"
 )
 
@@ -22,7 +23,7 @@ func publish(ctx context.Context, c *waybill.Client, o topictest.Orders) error {
 		if err := batch(ctx, c, &told); err != nil {
 			return err
 		}
-		say(topictest.Said{Told: &told})
+		victim.Say(topictest.Said{Told: &told})
 		select {
 		case <-tick.C:
 		case <-ctx.Done():

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"log/slog"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -11,6 +12,7 @@ import (
 	"github.com/waybillhq/waybill"
 	"github.com/waybillhq/waybill/internal/database"
 	"github.com/waybillhq/waybill/receipt"
+	"github.com/waybillhq/waybill/test/internal/victim"
 	topictest "github.com/waybillhq/waybill/test/topics"
 	"github.com/waybillhq/waybill/topic"
 )
@@ -29,7 +31,7 @@ type subscriber struct {
 }
 
 func (s subscriber) run(ctx context.Context) error {
-	w, err := waybill.NewWorker(s.client, waybill.WorkerOptions{Lease: s.Lease, Logger: logger()})
+	w, err := waybill.NewWorker(s.client, waybill.WorkerOptions{Lease: s.Lease, Logger: victim.Logger(slog.LevelError)})
 	if err != nil {
 		return err
 	}
@@ -56,7 +58,7 @@ func (s subscriber) run(ctx context.Context) error {
 	}
 	topictest.Topic.Subscribe(w, s.Subscription, o, func(ctx context.Context, job *waybill.Job[topictest.Event]) error {
 		if s.Tells {
-			say(topictest.Said{Job: job.ID, Attempt: job.Number})
+			victim.Say(topictest.Said{Job: job.ID, Attempt: job.Number})
 		}
 		if s.DieFirst && job.Number == 1 {
 			w.Quiet() // it dies with this job, and with no other

@@ -1,15 +1,11 @@
 package main
 
 import (
-	"context"
 	"math/rand/v2"
-	"os"
-	"slices"
 	"sync"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
+	"github.com/waybillhq/waybill/test/internal/victim"
 	topictest "github.com/waybillhq/waybill/test/topics"
 )
 
@@ -37,35 +33,6 @@ func (t *trap) reach(b topictest.Boundary, attempt int) {
 		return
 	}
 	t.mu.Lock()
-	say(topictest.Said{At: b})
-	if self, err := os.FindProcess(os.Getpid()); err == nil {
-		_ = self.Kill() // SIGKILL
-	}
-	select {} // nothing after this line may run until the signal is there
-}
-
-// hook watches the claims on their way to Redis.
-type hook struct {
-	trap  *trap
-	claim []string // the script's digests
-}
-
-func (h hook) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (h hook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
-}
-
-func (h hook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		err := next(ctx, cmd)
-		args := cmd.Args()
-		if err == nil || len(args) < 2 || redis.HasErrorPrefix(err, "NOSCRIPT") {
-			return err
-		}
-		if sha, _ := args[1].(string); slices.Contains(h.claim, sha) {
-			h.trap.reach(topictest.Unanswered, 1)
-		}
-		return err
-	}
+	victim.Say(topictest.Said{At: b})
+	victim.Die()
 }
