@@ -167,7 +167,12 @@ func (k *Kind[In]) Handle(w *Worker, h func(context.Context, *Job[In]) error, m 
 // Handle makes w run jobs of this kind with h; as Kind.Handle. The result is encoded as JSON;
 // []byte and json.RawMessage are kept as they are.
 func (k *ResultKind[In, Out]) Handle(w *Worker, h func(context.Context, *Job[In]) (Out, error), m ...Middleware) {
-	k.handle(w, func(ctx context.Context, job *Job[In]) ([]byte, error) {
+	k.handle(w, encoded(h), m)
+}
+
+// encoded is a handler whose result is encoded.
+func encoded[In, Out any](h func(context.Context, *Job[In]) (Out, error)) func(context.Context, *Job[In]) ([]byte, error) {
+	return func(ctx context.Context, job *Job[In]) ([]byte, error) {
 		out, err := h(ctx, job)
 		if err != nil {
 			return nil, err
@@ -177,12 +182,19 @@ func (k *ResultKind[In, Out]) Handle(w *Worker, h func(context.Context, *Job[In]
 			result = []byte{} // nil bytes are a result, an empty one
 		}
 		return result, err
-	}, m)
+	}
 }
 
 // HandleQueue makes w run all jobs of one queue, or of a subscription, as jobs of this kind: see Worker.HandleQueue.
 func (k *Kind[In]) HandleQueue(w *Worker, q QueueOptions, o KindOptions, h func(context.Context, *Job[In]) error, m ...Middleware) {
 	w.HandleQueue(q, o, k.typed(w, func(ctx context.Context, job *Job[In]) ([]byte, error) { return nil, h(ctx, job) }), m...)
+}
+
+// HandleQueueResult is Kind.HandleQueue for a handler with a result, which is kept for o.Retention, or for that of the job.
+func HandleQueueResult[In, Out any](
+	k *Kind[In], w *Worker, q QueueOptions, o KindOptions, h func(context.Context, *Job[In]) (Out, error), m ...Middleware,
+) {
+	w.HandleQueue(q, o, k.typed(w, encoded(h)), m...)
 }
 
 func (k *kind[In]) handle(w *Worker, h func(context.Context, *Job[In]) ([]byte, error), m []Middleware) {

@@ -97,10 +97,24 @@ type SubscribeOptions struct {
 func (t *Topic[E]) Subscribe(
 	w *waybill.Worker, name string, o SubscribeOptions, h func(context.Context, *waybill.Job[E]) error, m ...waybill.Middleware,
 ) {
+	t.kind.HandleQueue(w, o.queue(t.name, name), o.kind(), h, m...)
+}
+
+// SubscribeResult is Topic.Subscribe for a handler with a result. It is kept with the ended job for SubscribeOptions.Retention,
+// for Queue.Get of the subscription's queue, by the event's ID.
+func SubscribeResult[E, Out any](
+	t *Topic[E], w *waybill.Worker, name string, o SubscribeOptions, h func(context.Context, *waybill.Job[E]) (Out, error), m ...waybill.Middleware,
+) {
+	waybill.HandleQueueResult(t.kind, w, o.queue(t.name, name), o.kind(), h, m...)
+}
+
+func (o SubscribeOptions) queue(topic, name string) waybill.QueueOptions {
 	if o.From == "" {
 		o.From = Beginning
 	}
-	q := waybill.QueueOptions{Name: t.name + "/" + name, Concurrency: o.Concurrency, Weight: o.Weight, Subscribe: string(o.From)}
-	k := waybill.KindOptions{MaxFailures: o.MaxFailures, Retry: o.Retry, Timeout: o.Timeout, Retention: o.Retention}
-	t.kind.HandleQueue(w, q, k, h, m...)
+	return waybill.QueueOptions{Name: topic + "/" + name, Concurrency: o.Concurrency, Weight: o.Weight, Subscribe: string(o.From)}
+}
+
+func (o SubscribeOptions) kind() waybill.KindOptions {
+	return waybill.KindOptions{MaxFailures: o.MaxFailures, Retry: o.Retry, Timeout: o.Timeout, Retention: o.Retention}
 }
