@@ -78,17 +78,24 @@ func newKind[In any](name string, o KindOptions) kind[In] {
 		o.Retry = Exponential(time.Second, time.Hour)
 	}
 	k := kind[In]{name: name, o: o, older: &shapes[In]{}}
-	sample := Request{Queue: o.Queue, Kind: name, ID: "x", MaxFailures: o.MaxFailures, Retention: o.Retention, Version: o.Version}
-	if err := sample.check(record.MaxPayload); err != nil {
+	if err := o.checkAs(name); err != nil {
 		panic(fmt.Sprintf("waybill: define kind %q: %v", name, err))
 	}
-	if o.Concurrency < 0 {
-		panic(fmt.Sprintf("waybill: define kind %q: concurrency: is %d: it can't be negative", name, o.Concurrency))
-	}
-	if o.Timeout < 0 {
-		panic(fmt.Sprintf("waybill: define kind %q: timeout: is %s: it can't be negative", name, o.Timeout))
-	}
 	return k
+}
+
+// checkAs tells the first limit that the options of a kind of this name break.
+func (o KindOptions) checkAs(name string) error {
+	sample := Request{Queue: orDefault(o.Queue), Kind: name, ID: "x", MaxFailures: o.MaxFailures, Retention: o.Retention, Version: o.Version}
+	switch err := sample.check(record.MaxPayload); {
+	case err != nil:
+		return err
+	case o.Concurrency < 0:
+		return invalid("concurrency", "is %d: it can't be negative", o.Concurrency)
+	case o.Timeout < 0:
+		return invalid("timeout", "is %s: it can't be negative", o.Timeout)
+	}
+	return nil
 }
 
 // Name of the kind.

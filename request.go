@@ -1,6 +1,7 @@
 package waybill
 
 import (
+	"errors"
 	"maps"
 	"math"
 	"time"
@@ -56,7 +57,7 @@ func FullWaitFor(d time.Duration) FullPolicy { return FullPolicy(max(0, d)) }
 
 // waits tells whether a job that was answered so asks again; start is when it was first sent.
 func (p FullPolicy) waits(e Enqueued, start time.Time) bool {
-	return e.Outcome == OutcomeRejected && p > 0 && time.Since(start) < time.Duration(p)
+	return p > 0 && errors.Is(e.Err, ErrFull) && time.Since(start) < time.Duration(p)
 }
 
 // EnqueueOption changes a request before it is sent.
@@ -67,9 +68,14 @@ type EnqueueOption func(*Request)
 func ID(id string) EnqueueOption { return func(r *Request) { r.ID, r.named = id, true } }
 
 // CausedBy derives the ID from the job that causes this one: JOBID/step, above 128 bytes its SHA-256 in hex. So a
-// repeated attempt enqueues it once.
+// repeated attempt enqueues it once. In a subscription it is TOPIC/SUBSCRIPTION/EVENT/step: another subscription's job is
+// another one, and a replay causes the same one unless it is to repeat effects.
 func CausedBy(a *Attempt, step string) EnqueueOption {
-	return ID(shortened(a.ID+"/"+step, record.MaxID))
+	cause := a.ID
+	if a.Event != "" {
+		cause = a.Scope + "/" + a.EffectID()
+	}
+	return ID(shortened(cause+"/"+step, record.MaxID))
 }
 
 // After makes the job due after d, by Redis's clock.

@@ -179,12 +179,13 @@ func (w *Worker) HandleFunc(kind string, o KindOptions, h Handler, m ...Middlewa
 }
 
 // HandleQueue runs all jobs of one queue, or of a subscription, with h, whatever their kind and whatever handlers their kinds
-// have elsewhere; and the worker works that queue off beside those of WorkerOptions.Queues, or of the kinds. Of o the policy
-// counts: MaxFailures, Retry, Timeout, and Retention for jobs that say nothing. It panics on a bad name or bad options, where
-// the queue has a handler, or the worker runs.
+// have elsewhere; and the worker works that queue off beside those of WorkerOptions.Queues, or of the kinds. Where it is
+// among them, what they say of it counts, and q where they say nothing. Of o the policy counts: MaxFailures, Retry, Timeout,
+// and Retention for jobs that say nothing. It panics on a bad name or bad options, where the queue has a handler, or the
+// worker runs.
 func (w *Worker) HandleQueue(q QueueOptions, o KindOptions, h Handler, m ...Middleware) {
 	q.Name = orDefault(q.Name)
-	if err := q.check(); err != nil {
+	if err := cmp.Or(q.check(), o.checkAs("x")); err != nil {
 		panic(fmt.Sprintf("waybill: handler for queue %s: %v", q.Name, err))
 	}
 	w.mu.Lock()

@@ -34,7 +34,7 @@ func (w *Worker) AddQueue(o QueueOptions) error {
 
 // DropQueue stops working off a queue: no more claims, and the handlers that run have the grace. It returns when all
 // of its jobs are settled or released, or with ctx's error, and then goes on all the same. Before Run it takes the
-// queue out of WorkerOptions.Queues. Errors: ErrInvalid where the worker does not work the queue off; else as Run.
+// queue out of WorkerOptions.Queues, and of those that have a handler of their own. Errors: ErrInvalid where the worker does not work the queue off; else as Run.
 func (w *Worker) DropQueue(ctx context.Context, name string) error {
 	name = orDefault(name)
 	w.mu.Lock()
@@ -44,9 +44,13 @@ func (w *Worker) DropQueue(ctx context.Context, name string) error {
 		s.stop()
 	case !w.started && at >= 0:
 		w.o.Queues = slices.Delete(w.o.Queues, at, at+1)
+	case !w.started && w.owned(name):
 	default:
 		w.mu.Unlock()
 		return invalid("queue", "%s is not worked off", name)
+	}
+	if !w.started {
+		w.own = slices.DeleteFunc(w.own, func(q QueueOptions) bool { return q.Name == name })
 	}
 	w.mu.Unlock()
 	if s == nil {
@@ -58,6 +62,11 @@ func (w *Worker) DropQueue(ctx context.Context, name string) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+}
+
+// owned tells whether a queue is worked off since it has a handler of its own.
+func (w *Worker) owned(name string) bool {
+	return slices.ContainsFunc(w.own, func(q QueueOptions) bool { return q.Name == name })
 }
 
 // listed is the place of a queue in the options, or -1.

@@ -196,15 +196,26 @@ func (w *Worker) checkQueues() error {
 	return nil
 }
 
-// queues are those of the options, or of the handled kinds, by name.
+// queues are those of the options, or of the handled kinds, by name, and those that have a handler of their own.
 func (w *Worker) queues() []QueueOptions {
 	out := w.listedQueues()
 	for _, q := range w.own {
-		if !slices.ContainsFunc(out, func(o QueueOptions) bool { return orDefault(o.Name) == q.Name }) {
+		i := slices.IndexFunc(out, func(o QueueOptions) bool { return orDefault(o.Name) == q.Name })
+		if i < 0 {
 			out = append(out, q)
+			continue
 		}
+		out[i] = out[i].or(q)
 	}
 	return out
+}
+
+// or is the queue's options with those of its handler where they say nothing: or a subscription would not be made.
+func (o QueueOptions) or(of QueueOptions) QueueOptions {
+	o.Concurrency = cmp.Or(o.Concurrency, of.Concurrency)
+	o.Weight = cmp.Or(o.Weight, of.Weight)
+	o.Subscribe = cmp.Or(o.Subscribe, of.Subscribe)
+	return o
 }
 
 func (w *Worker) listedQueues() []QueueOptions {

@@ -48,11 +48,8 @@ func (s *Stream) Replay(ctx context.Context, subscription string, o ReplayOption
 	if s.err != nil {
 		return Replayed{}, s.err
 	}
-	if err := record.CheckName("replay id", o.ID); err != nil {
+	if err := CheckReplayID("replay id", o.ID); err != nil {
 		return Replayed{}, err
-	}
-	if len(o.ID) > maxReplay {
-		return Replayed{}, &record.InputError{Field: "replay id", Why: fmt.Sprintf("is %d bytes long: at most %d", len(o.ID), maxReplay)}
 	}
 	q, err := s.t.Subscription(subscription)
 	if err != nil {
@@ -70,6 +67,17 @@ func (s *Stream) Replay(ctx context.Context, subscription string, o ReplayOption
 		err = r.send(ctx)
 	}
 	return r.done, err
+}
+
+// CheckReplayID checks the ID of a replay; the error names the field. Errors: ErrInvalid.
+func CheckReplayID(field, id string) error {
+	if err := record.CheckName(field, id); err != nil {
+		return err
+	}
+	if len(id) > maxReplay {
+		return &record.InputError{Field: field, Why: fmt.Sprintf("is %d bytes long: at most %d", len(id), maxReplay)}
+	}
+	return nil
 }
 
 // replaying is one run of a replay.

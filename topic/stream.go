@@ -3,6 +3,7 @@ package topic
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -54,6 +55,16 @@ type Stream struct {
 func Open(c *waybill.Client, name string) *Stream {
 	t, err := c.Topic(name)
 	return &Stream{c, t, err}
+}
+
+// Known tells whether anybody has written to the topic: an event, a subscription or a setting. Where Redis was asked to forget
+// its list of topics it is known again with the next write. Errors: ErrInvalid, ErrUnavailable.
+func (s *Stream) Known(ctx context.Context) (bool, error) {
+	if s.err != nil {
+		return false, s.err
+	}
+	all, err := s.client.Topics(ctx)
+	return slices.Contains(all, s.t.Topic()), err
 }
 
 // Create makes a subscription at a place; "" is Beginning. One that exists keeps its place, and Exists says so; one that was

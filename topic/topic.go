@@ -59,7 +59,8 @@ func (t *Topic[E]) Publish(ctx context.Context, c *waybill.Client, event E, o ..
 	return c.Enqueue(ctx, t.Request(event, o...))
 }
 
-// PublishMany sends events in order, in calls of about 1,000 events and 1 MiB. It always returns one answer an event; the
+// PublishMany sends events in order, in calls of about 1,000 events and 1 MiB; where some wait for room (OnFull), those of a
+// later call may come before them. It always returns one answer an event; the
 // error is nil where all were taken, else a *waybill.BulkError. The options are for all of them: give each its ID by a type
 // that is waybill.Identified, or send Requests by Client.EnqueueMany. Errors of each: as Publish.
 func (t *Topic[E]) PublishMany(ctx context.Context, c *waybill.Client, events []E, o ...waybill.EnqueueOption) ([]waybill.Enqueued, error) {

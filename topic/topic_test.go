@@ -107,7 +107,13 @@ func (l *log) await(t *testing.T, n int) {
 // run starts a worker, and gives what stops it.
 func (s *stand) run(set func(*waybill.Worker)) (stop func() error) {
 	s.t.Helper()
-	w, err := waybill.NewWorker(s.c, waybill.WorkerOptions{})
+	return s.runWith(waybill.WorkerOptions{}, set)
+}
+
+// runWith is run for a worker with options.
+func (s *stand) runWith(o waybill.WorkerOptions, set func(*waybill.Worker)) (stop func() error) {
+	s.t.Helper()
+	w, err := waybill.NewWorker(s.c, o)
 	if err != nil {
 		s.t.Fatal(err)
 	}

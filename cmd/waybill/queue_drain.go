@@ -22,7 +22,8 @@ func (a *app) queueDrainCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "drain QUEUE", Short: "Wait until no live job is left", Args: between(1, 1),
 		Long: `Drain waits until no job of a queue is live: none ready, scheduled, to be tried again, parked, spilled or active.
-It changes nothing: workers do the jobs, and whoever sends more makes it take longer.
+It changes nothing: workers do the jobs, and whoever sends more makes it take longer. Events that a subscription has not
+taken yet are no jobs of its queue: topic stats tells them.
 
 Exit status: 0 no job is live, 8 some were when --timeout passed.`,
 		RunE: func(cmd *cobra.Command, args []string) error {

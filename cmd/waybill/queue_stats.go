@@ -49,7 +49,8 @@ other, with --json an object for each queue each time.`,
 func (a *app) queueListCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List all queues", Args: between(0, 0),
-		Long: "List prints a line for each queue that somebody has written to, with its counts; with --json an object.",
+		Long: `List prints a line for each queue that somebody has written to, with its counts; with --json an object. The queue of a
+subscription, TOPIC/NAME, has the events that it has taken; those to come topic list and topic stats tell.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, stop := interruptible(cmd)
 			defer stop()
@@ -91,6 +92,9 @@ func (a *app) queueStats(ctx context.Context, names []string, f *statsFlags) err
 	}
 	if note := missing(ctx, c, names, all); note != "" {
 		a.say("%s", note)
+	}
+	if len(names) == 1 {
+		a.sayLag(ctx, c.Client, names[0])
 	}
 	text, err := show(all)
 	if err == nil {

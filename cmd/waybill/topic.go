@@ -47,6 +47,23 @@ func (a *app) onTopic(cmd *cobra.Command, name string, do func(context.Context, 
 	return do(ctx, topic.Open(c.Client, name))
 }
 
+// lookAtTopic is onTopic for commands that make nothing: it says where nobody has written to the topic yet, since its name may
+// be mistyped.
+func (a *app) lookAtTopic(cmd *cobra.Command, name string, do func(context.Context, *topic.Stream) error) error {
+	return a.onTopic(cmd, name, func(ctx context.Context, t *topic.Stream) error {
+		a.doubtTopic(ctx, t, name)
+		return do(ctx, t)
+	})
+}
+
+func (a *app) doubtTopic(ctx context.Context, t *topic.Stream, name string) {
+	ctx, cancel := context.WithTimeout(ctx, doubtTime)
+	defer cancel()
+	if known, err := t.Known(ctx); err == nil && !known {
+		a.say("topic %s: nobody has written to it yet", name)
+	}
+}
+
 // subscription is what TOPIC/NAME names.
 type subscription struct{ topic, name string }
 

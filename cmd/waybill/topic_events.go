@@ -31,7 +31,7 @@ each, with the whole payload and the headers.
 --from and --to are both included: ` + placeText + `.`,
 		Example: "  waybill topic events orders --from 10m\n  waybill topic events orders --limit unlimited --json > orders.jsonl",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.onTopic(cmd, args[0], func(ctx context.Context, t *topic.Stream) error { return a.topicEvents(ctx, t, args[0], f) })
+			return a.lookAtTopic(cmd, args[0], func(ctx context.Context, t *topic.Stream) error { return a.topicEvents(ctx, t, args[0], f) })
 		},
 		ValidArgsFunction: a.completeTopic,
 	}

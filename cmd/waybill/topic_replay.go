@@ -67,7 +67,7 @@ func (r *topicReplay) check(cmd *cobra.Command) error {
 		r.id = record.NewID(time.Now())
 		return nil
 	}
-	return record.CheckName("id", r.id)
+	return topic.CheckReplayID("id", r.id)
 }
 
 // replayRange are the events of a replay.

@@ -28,7 +28,11 @@ A topic with a bound (capacity, max-age or max-events) takes events also where n
 cut is cut whoever wants it; stats then say who lost how many.`,
 		Example: "  waybill topic set orders --capacity 1000000 --keep 24h\n  waybill topic set orders --on-full detach",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.onTopic(cmd, args[0], func(ctx context.Context, t *topic.Stream) error {
+			on := a.onTopic
+			if f.settings() == (topic.Settings{}) {
+				on = a.lookAtTopic
+			}
+			return on(cmd, args[0], func(ctx context.Context, t *topic.Stream) error {
 				return a.topicSet(ctx, t, args[0], f.settings())
 			})
 		},

@@ -27,7 +27,7 @@ to do where something is not as it should be. The queue of a subscription has it
 --watch as in queue stats.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.watch = f.watch || cmd.Flags().Changed("interval")
-			return a.onTopic(cmd, args[0], func(ctx context.Context, t *topic.Stream) error { return a.topicStats(ctx, t, f) })
+			return a.lookAtTopic(cmd, args[0], func(ctx context.Context, t *topic.Stream) error { return a.topicStats(ctx, t, f) })
 		},
 		ValidArgsFunction: a.completeTopic,
 	}

@@ -28,12 +28,10 @@ Then you are told who loses how many, and asked; without a terminal give --yes. 
 event is cut stays.`,
 		Example: "  waybill topic trim orders --before 7d --dry-run",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if f.before.given() {
-				if err := a.checkConfirm(cmd, f.bulkFlags); err != nil {
-					return err
-				}
+			if f.before.given() && !f.yes && !f.dryRun && !a.canAsk() {
+				return usage(cmd, "this cuts events whoever wants them, and there is no terminal to ask on: give --yes, or --dry-run to count only")
 			}
-			return a.onTopic(cmd, args[0], func(ctx context.Context, t *topic.Stream) error { return a.topicTrim(ctx, t, f) })
+			return a.lookAtTopic(cmd, args[0], func(ctx context.Context, t *topic.Stream) error { return a.topicTrim(ctx, t, f) })
 		},
 		ValidArgsFunction: a.completeTopic,
 	}

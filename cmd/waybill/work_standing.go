@@ -34,6 +34,17 @@ func standingOf(ctx context.Context, c *waybill.Client, q waybill.QueueOptions) 
 	return s, err
 }
 
+// sayLag says how many events a subscription has not taken yet: they are no jobs of its queue.
+func (a *app) sayLag(ctx context.Context, c *waybill.Client, queue string) {
+	if !strings.Contains(queue, "/") {
+		return
+	}
+	s, err := standingOf(ctx, c, waybill.QueueOptions{Name: queue})
+	if of, _, _ := strings.Cut(queue, "/"); err == nil && s.lag > 0 {
+		a.say("%s to take: topic stats %s", grouped(s.lag, "event"), of)
+	}
+}
+
 // room tells whether the queue's capacity has room for one more job, when nothing is ready or active.
 func (s standing) room() bool {
 	return s.Capacity == waybill.Unlimited || s.Scheduled+s.Retry+s.Parked < s.Capacity

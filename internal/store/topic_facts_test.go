@@ -41,6 +41,20 @@ func TestPublish(t *testing.T) {
 		f.is("accepted", f.add(event("a")))
 		f.is(int64(4), f.look().Published)
 	})
+	t.Run("an ID that the topic knows no longer is a new event, also where a subscription still knows it", func(t *testing.T) {
+		t.Parallel()
+		f := newTopic(t, "billing", "late")
+		f.have("a")
+		f.is("a", f.work("billing", 10))
+		for _, id := range []string{"x", "y", "z"} { // the window of a subscription is turned by its claims
+			f.pass(2 * time.Hour)
+			f.have(id)
+		}
+		f.have("a")
+		f.is("x y z a", f.work("billing", 10))
+		f.do("HSET", f.base+"sub:billing:meta", "cursor", "0-0", "cursor_n", "0")
+		f.is("", f.work("billing", 10))
+	})
 	t.Run("generated IDs have a window of their own", func(t *testing.T) {
 		t.Parallel()
 		f := newTopic(t, "billing")

@@ -84,6 +84,32 @@ func TestTopicLoss(t *testing.T) {
 		f.is([]int64{2, 1, 4, 3}, []int64{s.Active, s.Dead, s.Accepted, f.counter("billing", "repeated")})
 		f.is("0, 0 to 0", f.lost("billing"))
 	})
+	t.Run("a cursor set back below what was cut counts nothing as lost that was delivered", func(t *testing.T) {
+		t.Parallel()
+		f := newTopic(t, "billing")
+		f.have("a", "b", "c", "d")
+		f.is("a b", f.work("billing", 2))
+		f.is(int64(2), f.trim())
+		f.do("HSET", f.base+"sub:billing:meta", "cursor", "0-0", "cursor_n", "0")
+		s := f.sub("billing")
+		f.is([]int64{2, 0, 0}, []int64{s.Lag, s.Gone, s.Lost})
+		f.do("XDEL", f.stream(), id(2))
+		f.is("1, 3 to 3", f.lost("billing"))
+		f.is("d", f.work("billing", 10))
+		f.is("1, 3 to 3", f.lost("billing"))
+	})
+	t.Run("a cursor set back and detached counts nothing as lost that was delivered", func(t *testing.T) {
+		t.Parallel()
+		f := newTopic(t, "billing")
+		f.have("a", "b", "c", "d")
+		f.is("a b", f.work("billing", 2))
+		f.is(int64(2), f.trim())
+		f.do("HSET", f.base+"sub:billing:meta", "cursor", "0-0", "cursor_n", "0", "detached", epoch)
+		f.do("XDEL", f.stream(), id(2))
+		f.is(int64(1), f.stand("billing", store.Beginning, true).Lost)
+		f.is("d", f.work("billing", 10))
+		f.is("1, 3 to 3", f.lost("billing"))
+	})
 	t.Run("a lost cursor is found where the group stands", func(t *testing.T) {
 		t.Parallel()
 		f := newTopic(t, "billing")
@@ -125,6 +151,15 @@ func TestTopicLoss(t *testing.T) {
 		f.trim()
 		f.is("a b c", f.work("mail", 10))
 		f.is(2, len(f.look().Subscriptions))
+	})
+	t.Run("a last ID that is none is found in the stream", func(t *testing.T) {
+		t.Parallel()
+		f := newTopic(t, "billing")
+		f.have("a", "b")
+		f.do("HSET", f.Tag()+"meta", "last", "nonsense")
+		f.have("c")
+		f.is(id(2), f.look().Last)
+		f.is("a b c", f.take("billing", 10))
 	})
 	t.Run("lost fields of the topic are found in the stream", func(t *testing.T) {
 		t.Parallel()
@@ -209,6 +244,25 @@ func TestStrangeEntries(t *testing.T) {
 			f.pass(time.Second)
 			f.have("e")
 			f.is("e", f.take("billing", 10))
+		})
+	}
+	for last, next := range map[string]string{
+		"1152921504606846977-9007199254740993":     "1152921504606846978-0",
+		"1152921504606846999-18446744073709551615": "1152921504606847000-0",
+		"18446744073709551615-7":                   "18446744073709551615-8",
+	} {
+		t.Run("of an ID far ahead, "+last+", or such a place set by hand, do not stop publishing", func(t *testing.T) {
+			t.Parallel()
+			f := newTopic(t, "billing")
+			f.have("a")
+			f.do("XSETID", f.stream(), last)
+			f.have("b")
+			f.is(next, f.look().Last)
+			f.is("a b", f.work("billing", 10))
+			f.is(int64(2), f.trim())
+			f.have("c")
+			f.is("c", f.work("billing", 10))
+			f.is("0, 0 to 0", f.lost("billing"))
 		})
 	}
 	t.Run("whose number is another event's are counted as far as they go", func(t *testing.T) {

@@ -20,7 +20,8 @@ func TestTopic_Remain(t *testing.T) {
 		f.have("a", "b")
 		f.is("a", f.work("mail", 1))
 		f.is(store.SubExists, remain(f, "mail"))
-		f.do("DEL", f.base+"subs", f.base+"sub:mail:meta")
+		f.do("DEL", f.base+"subs")
+		f.do("HDEL", f.base+"sub:mail:meta", "cursor", "cursor_n")
 		f.do("XGROUP", "DESTROY", f.stream(), "mail")
 		f.is(store.SubCreated, remain(f, "mail"))
 		f.is("b", f.work("mail", 10)) // "a" is in the window
@@ -35,7 +36,8 @@ func TestTopic_Remain(t *testing.T) {
 		f.is(1, len(f.look().Subscriptions))
 		f.is(store.SubCreated, f.subscribe("mail", store.Beginning))
 		f.is(store.SubExists, remain(f, "mail"))
-		f.do("DEL", f.base+"subs", f.base+"sub:mail:meta")
+		f.do("DEL", f.base+"subs")
+		f.do("HDEL", f.base+"sub:mail:meta", "cursor", "cursor_n")
 		f.do("XGROUP", "DESTROY", f.stream(), "mail")
 		f.is(store.SubCreated, remain(f, "mail")) // that it was ended once is forgotten
 	})

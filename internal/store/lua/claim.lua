@@ -35,14 +35,20 @@ local sets, first_cursor, added, repeated, strange = {}, cursor, 0, 0, 0 -- reco
 local gap, gap_from, gap_to = 0, nil, nil -- events that were cut before they were taken
 local drained, stalled = true, nil -- stalled nil: it was not looked whether there is room
 local live, number
-if BASE then touch() end
+local top, topic = tonumber(meta[10]), nil -- the highest event it ever came by; n and kept of the topic
+if BASE then
+  touch()
+  topic = call('HMGET', TOPIC, 'n', 'kept')
+end
 if not cursor and BASE and call('HEXISTS', SUBS, NAME) == 1 then -- it is lost
   local n
   cursor, n = found(NAME)
   cursor_n = math.min(n, cursor_n or n) -- what lies between is told as lost, and not passed over in silence
+  top = top or tonumber(topic[1]) -- it may have had them all: the window tells
 end
 if cursor then
   cursor_n = cursor_n or 0
+  top = math.max(cursor_n, top or 0)
   number = tonumber(call('HGET', META, 'seq') or 0)
 end
 
@@ -73,23 +79,37 @@ end
 
 -- met notes the number of an event at which the cursor comes by, and what is missing before it.
 local function met(n)
-  if n > cursor_n + 1 then
-    gap, gap_from, gap_to = gap + n - cursor_n - 1, gap_from or cursor_n + 1, n - 1
+  if n > top + 1 then
+    gap, gap_from, gap_to = gap + n - top - 1, gap_from or top + 1, n - 1
   end
-  cursor_n = n
+  cursor_n, top = n, math.max(n, top)
+end
+
+-- stands tells whether a record stands in an index. It does not where a claim failed, between record and lease.
+local function stands(id)
+  local rec = call('GETRANGE', record(id), 0, 15)
+  if byte(rec) ~= 49 then return true end
+  local el, run = element(rec, id), run_of(id)
+  if call('ZSCORE', LEASES, run.token .. ' ' .. el) then return true end
+  for _, key in ipairs({PARKED, RETRY, DUE, DEAD, DONE, URGENT, SUSPECTS, OVERFLOW}) do
+    if call('ZSCORE', key, el) then return true end
+  end
+  return call('LPOS', READY, el)
 end
 
 local seen = {} -- IDs of events that became jobs in this claim
 
--- come_by takes an entry or passes it by. It gives its weight in bytes.
-local function come_by(entry, known)
+-- come_by takes an entry or passes it by. It gives its weight in bytes. What the window knows is passed by only where the
+-- subscription came by that event before: else somebody published the ID anew, when the topic knew it no longer.
+local function come_by(entry, job, ended)
   local n, id, head, payload = event(entry)
   if not n then
     strange = strange + 1
     return #table.concat(entry[2])
   end
+  local again = seen[id] or job and stands(id) or not job and ended and n <= top
   met(n)
-  if known or seen[id] then
+  if again then
     repeated = repeated + 1
   else
     seen[id] = true
@@ -111,15 +131,15 @@ local function fetch(room)
       ids[i] = entry[2][4] or ''
       names[i + 1] = JOB .. ids[i]
     end
-    local known = {}
+    local jobs, ended = {}, {}
     if call('EXISTS', unpack(names)) > 1 then
-      for i = 1, #ids do known[i] = call('EXISTS', META, names[i + 1]) > 1 end
+      for i = 1, #ids do jobs[i] = call('EXISTS', META, names[i + 1]) > 1 end
     end
     for _, key in ipairs(windows) do
-      for i, entry in ipairs(call('HMGET', key, unpack(ids))) do known[i] = known[i] or entry end
+      for i, entry in ipairs(call('HMGET', key, unpack(ids))) do ended[i] = ended[i] or entry end
     end
     for i, entry in ipairs(entries) do
-      weight = weight + come_by(entry, known[i])
+      weight = weight + come_by(entry, jobs[i], ended[i])
       cursor = entry[1]
     end
     looked = looked + #entries
@@ -204,6 +224,21 @@ local function move()
   end
 end
 
+-- prepare writes what may be written first, and fails before a job is touched where another type stands at a key that is
+-- written behind the leases: a lease whose claim failed is nobody's, and counts as a crash.
+local function prepare()
+  call('HSETNX', SUBS, NAME, now) -- it may have been lost
+  if stalled then
+    call('SET', TAG .. 'stalled', 1) -- who ends a job rings
+  elseif stalled == false then
+    call('UNLINK', TAG .. 'stalled')
+  end
+  if taken + #moves == 0 then return end
+  call('HLEN', RUNS)
+  call('HLEN', STATS)
+  call('ZCARD', PARKED)
+end
+
 -- save_new makes jobs of the events that were taken.
 local function save_new()
   call('MSET', unpack(sets))
@@ -213,19 +248,13 @@ end
 
 -- follow writes where the subscription stands now. It tells how many events it left.
 local function follow()
-  if stalled then
-    call('SET', TAG .. 'stalled', 1) -- who ends a job rings
-  elseif stalled == false then
-    call('UNLINK', TAG .. 'stalled')
-  end
-  call('HSETNX', SUBS, NAME, now) -- it may have been lost
   if cursor ~= first_cursor then
-    call('HSET', META, 'cursor', cursor, 'cursor_n', string.format('%.0f', cursor_n))
+    call('HSET', META, 'cursor', cursor, 'cursor_n', string.format('%.0f', cursor_n), 'top', string.format('%.0f', top))
     if gap > 0 then call('HSET', META, 'lost_from', gap_from, 'lost_to', gap_to, 'lost_at', now) end
     enter(NAME, cursor)
     for name, n in pairs({accepted = added, repeated = repeated, strange = strange, lost = gap}) do count(name, n) end
   end
-  return (drained or stalled) and 0 or math.max(0, tonumber(call('HGET', TOPIC, 'n') or 0) - cursor_n)
+  return (drained or stalled) and 0 or math.max(0, tonumber(topic[1] or 0) - cursor_n)
 end
 
 if meta[1] then
@@ -235,6 +264,7 @@ elseif MOST > 0 then
 else
   fetch_as_room_is() -- takes nothing, and sees whether something is left
 end
+if cursor then prepare() end
 if added > 0 then save_new() end
 remove()
 if taken > 0 then
@@ -262,5 +292,5 @@ out[5] = newer
 -- The bell wakes one worker, which may not know the kind either; this wakes all.
 if parked then redis.pcall('PUBLISH', TAG .. 'control', 'parked') end
 announce()
-if cursor then keep_at_times(call('HGET', TOPIC, 'kept')) end
+if cursor then keep_at_times(topic[2]) end
 return out

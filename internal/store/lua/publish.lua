@@ -30,7 +30,7 @@ local function recover()
     number = math.max(number, tonumber(m[2] or 0))
   end
 end
-if not number or not last then recover() end
+if not number or not placed(last) then recover() end
 
 local ids, named = {}, false
 for i = 1, n do
@@ -99,10 +99,10 @@ local ms, seq = string.match(last, '^(%d+)-(%d+)$') -- in digits: what somebody 
 local function step()
   if now > tonumber(ms) then
     ms, seq = string.format('%.0f', now), 0
-  elseif #tostring(seq) < 16 then
+  elseif tonumber(seq) < 2 ^ 53 - 1 then
     seq = seq + 1
   else
-    ms, seq = string.format('%.0f', ms + 1), 0
+    ms, seq = up(ms), 0
   end
   return string.format('%s-%.0f', ms, seq)
 end

@@ -7,7 +7,7 @@
 --        then cursor, number of the event there, number of the topic's last event, events lost while it was detached
 -- Promise: an entry above the place is delivered, whenever the workers come; what exists keeps its place.
 local NAME, WHAT, WHERE = ARGV[2], ARGV[3], ARGV[4]
-local m = call('HMGET', META, 'cursor', 'cursor_n', 'detached')
+local m = call('HMGET', META, 'cursor', 'cursor_n', 'detached', 'top')
 local entered = call('HEXISTS', SUBS, NAME) == 1
 touch()
 
@@ -50,9 +50,10 @@ if m[1] then -- attach: it goes back to no event that it has taken
   local taken = tonumber(m[2] or 0)
   if before(cursor, m[1]) then cursor = m[1] end
   n = math.max(n, taken)
-  local lost = n - taken
+  local top = math.max(taken, tonumber(m[4] or 0))
+  local lost = math.max(0, n - top)
   if lost > 0 then
-    call('HSET', META, 'lost_from', taken + 1, 'lost_to', n, 'lost_at', now)
+    call('HSET', META, 'lost_from', top + 1, 'lost_to', n, 'lost_at', now)
     count('lost', lost)
   end
   call('HDEL', META, 'detached')

@@ -14,13 +14,12 @@ for prefix, key in pairs({['meta:'] = META, ['stats:'] = STATS}) do
   end
 end
 
--- rest tells of what lies above a cursor: events that are there, events that are gone, time of the first.
-local function rest(cursor, cursor_n)
+-- rest tells of what lies above a cursor: events that are there, events that are gone and that it never came by, time of
+-- the first. top: number of the highest event that it came by.
+local function rest(cursor, top)
   local id, number = near('XRANGE', '(' .. cursor, '+')
-  local lag = math.max(0, n - cursor_n)
-  if not id then return 0, lag, '' end
-  local gone = math.max(0, math.min(lag, number - cursor_n - 1))
-  return lag - gone, gone, (string.match(id, '^%d+'))
+  if not id then return 0, math.max(0, n - top), '' end
+  return math.max(0, n - number + 1), math.max(0, math.min(n, number - 1) - top), (string.match(id, '^%d+'))
 end
 
 local mine, subs = {}, {}
@@ -28,8 +27,8 @@ local function describe(name)
   local tag = BASE .. 'sub:' .. name .. ':'
   local m = dict(call('HGETALL', tag .. 'meta'))
   local s = {'name', name, 'cursor', m.cursor or '', 'detached', m.detached or '', 'paused', m.paused or ''}
-  local lag, gone, oldest = 0, 0, ''
-  if placed(m.cursor) then lag, gone, oldest = rest(m.cursor, tonumber(m.cursor_n or 0)) end
+  local lag, gone, oldest, top = 0, 0, '', math.max(tonumber(m.cursor_n or 0), tonumber(m.top or 0))
+  if placed(m.cursor) then lag, gone, oldest = rest(m.cursor, top) end
   local function say(what, value)
     s[#s + 1] = what
     s[#s + 1] = value
@@ -39,8 +38,8 @@ local function describe(name)
   say('oldest', oldest)
   say('gone', gone) -- lost, and no claim has met it yet
   say('lost', (tonumber(call('HGET', tag .. 'stats', 'lost') or 0)) + gone)
-  say('lost_from', gone > 0 and (m.cursor_n or 0) + 1 or m.lost_from or '')
-  say('lost_to', gone > 0 and (m.cursor_n or 0) + gone or m.lost_to or '')
+  say('lost_from', gone > 0 and top + 1 or m.lost_from or '')
+  say('lost_to', gone > 0 and top + gone or m.lost_to or '')
   say('lost_at', m.lost_at or '')
   say('ready', call('LLEN', tag .. 'ready') - tonumber(m.ghosts or 0) + call('ZCARD', tag .. 'urgent') + call('ZCARD', tag .. 'suspects'))
   for what, key in pairs({active = 'leases', retry = 'retry', scheduled = 'due', parked = 'parked', spilled = 'overflow', dead = 'dead'}) do

@@ -27,11 +27,19 @@ local function before(a, b)
   return lower(a_seq, b_seq)
 end
 
+-- up is one more than a number in digits, of any size.
+local function up(digits)
+  local head, nines = string.match(digits, '^(%d-)(9*)$')
+  local zeros = string.rep('0', #nines)
+  if head == '' then return '1' .. zeros end
+  return sub(head, 1, -2) .. (byte(head, -1) - 47) .. zeros
+end
+
 -- behind is the lowest ID above another.
 local function behind(id)
   local ms, seq = string.match(id, '^(%d+)-(%d+)$')
-  if #seq > 15 then return string.format('%.0f-0', ms + 1) end
-  return ms .. '-' .. string.format('%.0f', seq + 1)
+  if seq == '18446744073709551615' then return up(ms) .. '-0' end
+  return ms .. '-' .. up(seq)
 end
 
 -- event reads an entry of the stream: number, event's ID, head, payload; nil where publish did not write it.
@@ -162,8 +170,9 @@ local function keep()
   return n, more, list
 end
 
--- keep_at_times is keep, four times a second; twenty times while there is much to cut.
+-- keep_at_times is keep, four times a second; twenty times while there is much to cut. It stands at the end of scripts that
+-- have done their work, and is never their failure: a trim tells why nothing is cut.
 local function keep_at_times(kept)
   kept = tonumber(kept or 0)
-  if now >= kept + 250 or now < kept then keep() end
+  if now >= kept + 250 or now < kept then pcall(keep) end
 end

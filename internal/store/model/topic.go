@@ -20,6 +20,7 @@ func (e Event) Entry() string { return fmt.Sprintf("%d-%d", e.MS, e.Seq) }
 // Subscription is what the model knows of one, also of one that ended: its jobs stay.
 type Subscription struct {
 	Taken          int64           // number of the event at its cursor
+	Top            int64           // the highest at which a claim came by
 	Given          map[string]bool // events that became jobs
 	Lost, From, To int64
 	Detached       bool
@@ -231,12 +232,15 @@ func (t *Topic) Subscribe(name string, now, attach bool) (word string) {
 		return "exists"
 	}
 	s.Detached = false
-	if place > s.Taken {
-		s.lose(s.Taken+1, place)
-		s.Taken = place
+	if met := s.met(); place > met {
+		s.lose(met+1, place)
 	}
+	s.Taken = max(s.Taken, place)
 	return "attached"
 }
+
+// met is the number of the highest event that it took or passed by: what is missing below was not lost.
+func (s *Subscription) met() int64 { return max(s.Taken, s.Top) }
 
 func (s *Subscription) lose(from, to int64) { s.Lost, s.From, s.To = s.Lost+to-from+1, from, to }
 
@@ -265,11 +269,11 @@ func (t *Topic) Claim(name string, most int) (ids []string) {
 		if e == nil {
 			break
 		}
-		if e.N > s.Taken+1 {
-			gap, to = gap+e.N-s.Taken-1, e.N-1
-			from = cmp.Or(from, s.Taken+1)
+		if met := s.met(); e.N > met+1 {
+			gap, to = gap+e.N-met-1, e.N-1
+			from = cmp.Or(from, met+1)
 		}
-		s.Taken = e.N
+		s.Taken, s.Top = e.N, max(s.met(), e.N)
 		if !s.Given[e.ID] {
 			s.Given[e.ID] = true
 			ids = append(ids, e.ID)
@@ -291,13 +295,12 @@ type Stand struct {
 // Stand tells how a subscription stands.
 func (t *Topic) Stand(s *Subscription) Stand {
 	out := Stand{Taken: s.Taken, Lost: s.Lost, From: s.From, To: s.To, Detached: s.Detached}
-	out.Gone = t.last() - s.Taken
+	out.Gone = max(0, t.last()-s.met())
 	if e := t.Above(s.Taken); e != nil {
-		out.Gone = e.N - s.Taken - 1
+		out.Gone, out.Lag = max(0, e.N-1-s.met()), t.last()-e.N+1
 	}
-	out.Lag = t.last() - s.Taken - out.Gone
 	if out.Gone > 0 {
-		out.Lost, out.From, out.To = s.Lost+out.Gone, s.Taken+1, s.Taken+out.Gone
+		out.Lost, out.From, out.To = s.Lost+out.Gone, s.met()+1, s.met()+out.Gone
 	}
 	return out
 }
