@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -51,7 +52,7 @@ func (s shop) count(_ context.Context, job *waybill.Job[order]) error {
 
 // worker makes one that serves all three; in a company each would be a service of its own.
 func worker(client *waybill.Client, s shop) (*waybill.Worker, error) {
-	w, err := waybill.NewWorker(client, waybill.WorkerOptions{})
+	w, err := waybill.NewWorker(client, waybill.WorkerOptions{Logger: slog.Default()}) // without one a worker is silent
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +90,7 @@ func run(ctx context.Context, rdb redis.UniversalClient) error {
 	ended := make(chan error, 1)
 	go func() { ended <- w.Run(work) }()
 	s.tell(6)
-	if err := again(ctx, client); err != nil {
+	if err := again(ctx, client, time.Now().Add(-time.Hour), time.Now()); err != nil {
 		return err
 	}
 	s.tell(2)
@@ -119,9 +120,10 @@ func publish(ctx context.Context, client *waybill.Client) error {
 	return nil
 }
 
-// again delivers all events that the stream holds to one subscription once more.
-func again(ctx context.Context, client *waybill.Client) error {
-	done, err := orders.Stream(client).Replay(ctx, "analytics", topic.ReplayOptions{ID: "recount-1"})
+// again delivers the events of some time to one subscription once more.
+func again(ctx context.Context, client *waybill.Client, noon, one time.Time) error {
+	o := topic.ReplayOptions{ID: "recount-1", From: topic.At(noon), To: topic.At(one)}
+	done, err := orders.Stream(client).Replay(ctx, "analytics", o)
 	if err != nil {
 		return err
 	}
