@@ -181,8 +181,8 @@ func (w *Worker) HandleFunc(kind string, o KindOptions, h Handler, m ...Middlewa
 // HandleQueue runs all jobs of one queue, or of a subscription, with h, whatever their kind and whatever handlers their kinds
 // have elsewhere; and the worker works that queue off beside those of WorkerOptions.Queues, or of the kinds. Where it is
 // among them, what they say of it counts, and q where they say nothing. Of o the policy counts: MaxFailures, Retry, Timeout,
-// and Retention for jobs that say nothing. It panics on a bad name or bad options, where the queue has a handler, or the
-// worker runs.
+// and Retention for jobs that say nothing. The Concurrency of a kind that the worker handles besides bounds its jobs here
+// too. It panics on a bad name or bad options, where the queue has a handler, or the worker runs.
 func (w *Worker) HandleQueue(q QueueOptions, o KindOptions, h Handler, m ...Middleware) {
 	q.Name = orDefault(q.Name)
 	if err := cmp.Or(q.check(), o.checkAs("x")); err != nil {

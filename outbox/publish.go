@@ -99,8 +99,9 @@ func heldBy(ctx context.Context, c *waybill.Client, queue string) (string, error
 	if err != nil {
 		return "", err
 	}
+	gives := *set.OnFull == store.FullDetaches && len(s.Subscriptions) > 0 // way: with nobody to detach nothing is cut
 	switch {
-	case s.Capacity != store.Unlimited && s.Entries >= s.Capacity && *set.OnFull == store.FullRejects:
+	case s.Capacity != store.Unlimited && s.Entries >= s.Capacity && !gives:
 		return fmt.Sprintf("it is full (%d of %d)", s.Entries, s.Capacity), nil
 	case len(s.Subscriptions) == 0 && s.Capacity == store.Unlimited && *set.MaxAge == store.Unlimited && *set.MaxEvents == store.Unlimited:
 		return noSubscription, nil

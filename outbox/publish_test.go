@@ -165,6 +165,29 @@ func TestOutbox_Publish_refused(t *testing.T) {
 	}
 }
 
+func TestOutbox_Look_full(t *testing.T) {
+	t.Parallel()
+	s := newStand(t, sqltest.SQLite(t), outbox.Options{})
+	room, detach := int64(1), topic.FullDetach
+	if err := placed.Stream(s.c).Set(t.Context(), topic.Settings{Capacity: &room, OnFull: &detach}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := placed.Publish(t.Context(), s.c, []byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	s.publish(event("a"))
+	s.relay()
+	until(t, "the row waits", func() bool { return s.told(outbox.EventFull) > 0 })
+	if got := s.held(); got != "it is full (1 of 1)" {
+		t.Errorf("with nobody to detach it is held as %q", got)
+	}
+	s.subscription("billing")
+	until(t, "the row is published", func() bool { return s.of(address).Sent == 1 })
+	if got := s.held(); got != "" {
+		t.Errorf("where it makes room itself it is held as %q", got)
+	}
+}
+
 func TestRelay_fullTopic(t *testing.T) {
 	t.Parallel()
 	sqltest.Each(t, func(t *testing.T, d *sqltest.Database) {

@@ -25,7 +25,8 @@ Death by a signal is a failure.
 The command finds in its environment, beside what stands there: WAYBILL_JOB_ID, WAYBILL_QUEUE,
 WAYBILL_KIND, WAYBILL_ATTEMPT, WAYBILL_TOKEN, WAYBILL_IDEMPOTENCY_KEY, WAYBILL_FAILURES,
 WAYBILL_MAX_FAILURES ("unlimited" where there is no bound), WAYBILL_DEADLINE (RFC 3339, with
---timeout), WAYBILL_EVENT (the event's ID) in a subscription, WAYBILL_REPLAY where a replay of that name brought it, and TRACEPARENT and TRACESTATE from the job's headers of these names in lower case.
+--timeout), WAYBILL_EVENT (the event's ID) in a subscription, WAYBILL_REPLAY where a replay of that name
+brought it, and TRACEPARENT and TRACESTATE from the job's headers of these names in lower case.
 WAYBILL_REDIS is taken out: it may hold a password.
 
 PIPE. A child for each slot, one job at a time. It reads from stdin and writes to stdout, an object a line,
@@ -33,7 +34,8 @@ and has to flush each:
   it writes  {"type":"ready"}                           once, within --ready-timeout; before, nothing is claimed
   it reads   {"type":"job","id":…,"kind":…,"payload":…,"token":…,"idempotency_key":…,"deadline_at":…}
              with all fields of a job's JSON (waybill job get --json), null where they are not known here;
-             a payload that is no UTF-8 stands in payload_base64; "event" and "replay" are those of a subscription
+             a payload that is no UTF-8 stands in payload_base64; "event" and "replay" are those of a subscription,
+             and "again" says that the replay is to repeat effects
   it writes  {"type":"progress","token":…,"percent":40,"note":…}      if it likes
   it writes  {"type":"settle","token":…,"outcome":"ack","result":…}
 The outcome is one of
@@ -50,7 +52,8 @@ one ends a new one is started, later and later (100 ms to 10 s) where it was of 
 
 HTTP. The payload is the body, its type application/json where it is JSON, else application/octet-stream.
 Headers: Waybill-Job-Id, -Queue, -Kind, -Attempt, -Failures, -Max-Failures, -Deadline (with --timeout),
--Event (in a subscription), -Replay (where one of that name brought the event), Idempotency-Key, Traceparent and Tracestate. Their values are percent-encoded: decode them.
+-Event (in a subscription), -Replay (where one of that name brought the event), Idempotency-Key, Traceparent
+and Tracestate. Their values are percent-encoded: decode them.
 The answer's status settles the job:
   2xx            done; the body, up to 256 KiB, is the result
   429, 503       with Retry-After: put off for so long, from 1 s to 1 h; no failure is counted

@@ -15,7 +15,7 @@ import (
 
 // Lease and slots of a worker. A lease is short here, so that a killed worker's jobs come back while one watches.
 const (
-	lease = 2 * time.Second
+	lease = 3 * time.Second
 	slots = 4
 )
 

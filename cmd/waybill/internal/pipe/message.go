@@ -21,7 +21,7 @@ const (
 // timeForm is RFC 3339 with milliseconds, as everywhere in JSON.
 const timeForm = "2006-01-02T15:04:05.000Z07:00"
 
-// job is the line that a child gets: the fields of a job's JSON, those that a worker can't know as null, and four more.
+// job is the line that a child gets: the fields of a job's JSON, those that a worker can't know as null, and three more.
 type job struct {
 	Type            string            `json:"type"`
 	ID              string            `json:"id"`
@@ -60,6 +60,7 @@ type job struct {
 	MostGiven       *bool             `json:"max_failures_given"`
 	Event           *string           `json:"event"`
 	Replay          *string           `json:"replay"`
+	Again           bool              `json:"again"`
 	IdempotencyKey  string            `json:"idempotency_key"`
 	DeadlineAt      *string           `json:"deadline_at"`
 }
@@ -70,7 +71,7 @@ func jobLine(a *waybill.Attempt, deadline time.Time) ([]byte, error) {
 		Type: "job", ID: a.ID, Queue: a.Queue, Kind: a.Kind, State: string(waybill.StateActive), Token: a.Token,
 		Attempt: a.Number, Failures: a.Failures, Crashes: a.Crashes, MaxFailures: a.MaxFailures, Priority: a.Priority, Version: a.Version,
 		Headers: a.Headers, EnqueuedAt: timeText(a.EnqueuedAt), DueAt: timeText(a.DueAt), BornAt: timeText(a.BornAt), Scope: a.Scope,
-		Event: orNull(a.Event), Replay: orNull(a.Replay), IdempotencyKey: a.IdempotencyKey(), DeadlineAt: timeText(deadline),
+		Event: orNull(a.Event), Replay: orNull(a.Replay), Again: a.Event != "" && a.EffectID() != a.Event, IdempotencyKey: a.IdempotencyKey(), DeadlineAt: timeText(deadline),
 	}
 	if utf8.Valid(a.Payload) {
 		text := string(a.Payload)
