@@ -60,6 +60,8 @@ if m[1] then -- attach: it goes back to no event that it has taken
   set(cursor, n)
   return reply('attached', cursor, n, lost)
 end
+local last = tonumber(call('HGET', TOPIC, 'n') or 0)
+if tonumber(m[4] or 0) > last then call('HSET', META, 'top', last) end -- the topic began anew
 set(cursor, n) -- first: without it nobody would know the place
 call('HSET', SUBS, NAME, now)
 call('HDEL', ENDED, NAME)
