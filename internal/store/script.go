@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha1"
 	"embed"
@@ -16,40 +17,48 @@ import (
 //go:embed lua/*.lua
 var sources embed.FS
 
-// A verb is one script: its parts in order, the last named like the verb, and its flag.
+// A verb is one script: its parts in order, the file named like it behind them, and its flag.
 type verb struct {
 	name  string
 	parts []string
 	flag  string // of the script header: allow-oom, no-writes, or "" where memory may refuse it
+	of    string // the verb that it is for some queues: its file stands last among the parts; "" = it is its own
 }
 
+// subscriptionClaim is what claim is for the queues of subscriptions. Others do without what it knows of streams.
+const subscriptionClaim = "claim_events"
+
 var verbs = []verb{
-	{"enqueue", nil, ""},
-	{"publish", []string{"ended", "turn", "topics"}, ""},
-	{"claim", []string{"ended", "turn", "upkeep", "topics", "places", "pick"}, "allow-oom"},
-	{"settle", []string{"ended"}, "allow-oom"},
-	{"renew", nil, "allow-oom"},
-	{"progress", nil, "allow-oom"},
-	{"cancel", []string{"ended", "where"}, "allow-oom"},
-	{"delete", []string{"ended", "where"}, "allow-oom"},
-	{"requeue", []string{"ended", "where"}, "allow-oom"},
-	{"promote", []string{"ended", "where"}, "allow-oom"},
-	{"purge", []string{"ended"}, "allow-oom"},
-	{"audit", []string{"ended", "where"}, "allow-oom"},
-	{"configure", nil, "allow-oom"},
-	{"ring", nil, "allow-oom"},
-	{"outbox", []string{"boxes"}, "allow-oom"},
-	{"told", nil, "allow-oom"},
-	{"subscribe", []string{"topics", "places"}, ""},
-	{"unsubscribe", []string{"topics"}, "allow-oom"},
-	{"trim", []string{"topics"}, "allow-oom"},
-	{"get", []string{"ended", "where"}, "no-writes"},
-	{"ends", nil, "no-writes"},
-	{"states", []string{"ended", "where"}, "no-writes"},
-	{"outboxes", []string{"boxes"}, "no-writes"},
-	{"list", nil, "no-writes"},
-	{"stats", nil, "no-writes"},
-	{"topic", []string{"topics"}, "no-writes"},
+	{name: "enqueue"},
+	{name: "publish", parts: []string{"ended", "turn", "topics"}},
+	{name: "claim", parts: []string{"ended", "turn", "upkeep", "pick"}, flag: "allow-oom"},
+	{
+		name: subscriptionClaim, of: "claim", flag: "allow-oom",
+		parts: []string{"ended", "turn", "upkeep", "pick", "topics", "places", "events", "claim"},
+	},
+	{name: "settle", parts: []string{"ended"}, flag: "allow-oom"},
+	{name: "renew", flag: "allow-oom"},
+	{name: "progress", flag: "allow-oom"},
+	{name: "cancel", parts: []string{"ended", "where"}, flag: "allow-oom"},
+	{name: "delete", parts: []string{"ended", "where"}, flag: "allow-oom"},
+	{name: "requeue", parts: []string{"ended", "where"}, flag: "allow-oom"},
+	{name: "promote", parts: []string{"ended", "where"}, flag: "allow-oom"},
+	{name: "purge", parts: []string{"ended"}, flag: "allow-oom"},
+	{name: "audit", parts: []string{"ended", "where"}, flag: "allow-oom"},
+	{name: "configure", flag: "allow-oom"},
+	{name: "ring", flag: "allow-oom"},
+	{name: "outbox", parts: []string{"boxes"}, flag: "allow-oom"},
+	{name: "told", flag: "allow-oom"},
+	{name: "subscribe", parts: []string{"topics", "places"}},
+	{name: "unsubscribe", parts: []string{"topics"}, flag: "allow-oom"},
+	{name: "trim", parts: []string{"topics"}, flag: "allow-oom"},
+	{name: "get", parts: []string{"ended", "where"}, flag: "no-writes"},
+	{name: "ends", flag: "no-writes"},
+	{name: "states", parts: []string{"ended", "where"}, flag: "no-writes"},
+	{name: "outboxes", parts: []string{"boxes"}, flag: "no-writes"},
+	{name: "list", flag: "no-writes"},
+	{name: "stats", flag: "no-writes"},
+	{name: "topic", parts: []string{"topics"}, flag: "no-writes"},
 }
 
 // clockLine is the line of head.lua that reads the clock; tests put their own in its place.
@@ -77,7 +86,9 @@ func build(v verb, clock string) script {
 	for _, p := range v.parts {
 		part(p)
 	}
-	part(v.name)
+	if v.of == "" {
+		part(v.name)
+	}
 	body := b.String()
 	s := script{verb: v, source: head + body, plain: head + body}
 	if v.flag != "" {
@@ -188,7 +199,7 @@ func Digests() map[string]string {
 	out := make(map[string]string, 2*len(verbs))
 	for _, v := range verbs {
 		s := build(v, clockLine)
-		out[s.sha], out[s.plSHA] = v.name, v.name
+		out[s.sha], out[s.plSHA] = cmp.Or(v.of, v.name), cmp.Or(v.of, v.name)
 	}
 	return out
 }

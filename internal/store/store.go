@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -84,8 +85,9 @@ type Queue struct {
 	store *Store
 	name  string
 	tag   string
-	topic bool  // it is a topic's stream: what is enqueued is published
-	fixed []any // what every call begins with: the number of keys, the keys, the tag
+	topic bool   // it is a topic's stream: what is enqueued is published
+	claim string // the script of its claims
+	fixed []any  // what every call begins with: the number of keys, the keys, the tag
 
 	trouble atomic.Pointer[error] // of the last try; nil where it was answered
 }
@@ -97,7 +99,10 @@ func (s *Store) Queue(name string) (*Queue, error) {
 		return nil, err
 	}
 	_, topic := TopicOf(name)
-	q := &Queue{store: s, name: name, tag: tag(s.prefix, name), topic: topic}
+	q := &Queue{store: s, name: name, tag: tag(s.prefix, name), topic: topic, claim: "claim"}
+	if strings.Contains(name, "/") {
+		q.claim = subscriptionClaim
+	}
 	q.fixed = make([]any, 0, 2+len(fixedKeys))
 	q.fixed = append(q.fixed, len(fixedKeys))
 	for _, k := range fixedKeys {
@@ -116,8 +121,12 @@ func (q *Queue) call(ctx context.Context, name string, args ...any) (reply []any
 	if err := ctx.Err(); err != nil {
 		return nil, false, &CallError{Verb: name, Queue: q.name, Kind: ErrUnavailable, Err: err}
 	}
+	script := name
+	if name == "claim" {
+		script = q.claim
+	}
 	for try := 0; ; try++ {
-		cmd, err := q.store.scripts.run(ctx, q.store.patience(name, try), name, q.fixed, args)
+		cmd, err := q.store.scripts.run(ctx, q.store.patience(name, try), script, q.fixed, args)
 		if err == nil {
 			q.trouble.Store(nil)
 			reply, err = cmd.Slice()

@@ -1,4 +1,5 @@
 -- pick.lua stands before the claim: what it takes and what it sets aside, gathered before anything is written.
+local events -- where the queue is a subscription: what takes from its topic's stream; see events.lua
 local mine, every = {}, false
 local rooms -- how many more of each kind this claim may take; nil: none has a bound
 for i = 8, #ARGV do

@@ -2,8 +2,7 @@
 local WORKER, NUMBER, MOST, LEASE = ARGV[2], ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
 local MAY, BYTES = ARGV[6] == '1', tonumber(ARGV[7])
 local function token(attempt) return attempt .. '-' .. WORKER .. '.' .. NUMBER end
-local meta = call('HMGET', META, 'paused', 'crash_allowance', 'capacity', 'ghosts', 'created', 'window_count', 'cursor',
-  'cursor_n', 'detached', 'top')
+local meta = call('HMGET', META, 'paused', 'crash_allowance', 'capacity', 'ghosts', 'created', 'window_count')
 local allowance = tonumber(meta[2] or 5) or math.huge -- "unlimited" forgives all
 local fresh = false -- suspects or parked jobs wait that some other worker may take
 local parked = false -- jobs were set aside in this claim
