@@ -43,7 +43,8 @@ const fullPause = 100 * time.Millisecond
 // replay's with the event's behind (REPLAY/EVENT), and an attempt tells Replay and Event. First deliveries and the
 // subscription's place are not touched. Events are kept for a replay as long as the topic's settings say (Keep). Where the
 // subscription is full it waits for room. It may be broken off and repeated.
-// Errors: ErrInvalid, ErrUnavailable, ErrUnknown, ErrNewer, ErrConflict (another replay had this ID), the context's.
+// Errors: ErrInvalid, ErrUnavailable, ErrUnknown, ErrNewer, ErrConflict (a job has the ID of one of the
+// replay), waybill.ErrState (the replay was begun with another Again, which is known for 30 days), the context's.
 func (s *Stream) Replay(ctx context.Context, subscription string, o ReplayOptions) (Replayed, error) {
 	if s.err != nil {
 		return Replayed{}, s.err
@@ -53,6 +54,9 @@ func (s *Stream) Replay(ctx context.Context, subscription string, o ReplayOption
 	}
 	q, err := s.t.Subscription(subscription)
 	if err != nil {
+		return Replayed{}, err
+	}
+	if err := begin(ctx, q, o); err != nil {
 		return Replayed{}, err
 	}
 	r := &replaying{q: q, o: o}
@@ -79,6 +83,29 @@ func CheckReplayID(field, id string) error {
 	}
 	return nil
 }
+
+// begin refuses to go on with a replay in another way than it was begun.
+func begin(ctx context.Context, q *store.Queue, o ReplayOptions) error {
+	again, err := q.BeginReplay(ctx, o.ID, o.Again)
+	switch {
+	case err != nil:
+		return err
+	case again && !o.Again:
+		return fmt.Errorf("replay %s was begun so that it repeats effects: go on with it so, or take another ID: %w", o.ID, errBegun)
+	case !again && o.Again:
+		return fmt.Errorf("replay %s was begun so that it repeats no effects: go on with it so, or take another ID: %w", o.ID, errBegun)
+	}
+	return nil
+}
+
+// errBegun is ErrState, whose own text is of jobs.
+var errBegun = &begunError{}
+
+type begunError struct{}
+
+func (*begunError) Error() string { return "an ID stands for one replay" }
+
+func (*begunError) Unwrap() error { return waybill.ErrState }
 
 // replaying is one run of a replay.
 type replaying struct {

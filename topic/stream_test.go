@@ -239,6 +239,13 @@ func TestStream_Replay(t *testing.T) {
 			t.Error(err)
 		}
 	})
+	t.Run("a replay goes on as it was begun, or not at all", func(t *testing.T) {
+		for id, again := range map[string]bool{"r1": true, "r2": false} {
+			if _, err := s.s.Replay(t.Context(), "mail", topic.ReplayOptions{ID: id, Again: again}); !errors.Is(err, waybill.ErrState) {
+				t.Errorf("%s: %v", id, err)
+			}
+		}
+	})
 	t.Run("a bad ID is refused", func(t *testing.T) {
 		for _, id := range []string{"", "a b", "a/b", string(make([]byte, 65))} {
 			if _, err := s.s.Replay(t.Context(), "mail", topic.ReplayOptions{ID: id}); !errors.Is(err, waybill.ErrInvalid) {
