@@ -2,7 +2,9 @@ package waybill
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -155,11 +157,19 @@ func (s *sender) send(parcels []*parcel, spill bool) {
 		jobs = append(jobs, p.jobs...)
 	}
 	said := s.q.Enqueue(context.WithoutCancel(going[0].ctx), jobs, spill)
+	there := slices.ContainsFunc(said, leavesName)
 	for _, p := range going {
 		p.said, said = said[:p.n:p.n], said[p.n:]
 		close(p.came)
 	}
-	s.register(going[0].ctx)
+	if there {
+		s.register(going[0].ctx)
+	}
+}
+
+// leavesName tells whether there is, or may be, something under the name that an answer is about.
+func leavesName(e store.Enqueued) bool {
+	return e.Outcome != store.Nobody && !errors.Is(e.Err, store.ErrUnavailable)
 }
 
 // register writes the queue's name into the list of queues, once a minute. A failure is left to the next minute:

@@ -44,8 +44,11 @@ type SubscriptionStats struct {
 	// number. Of these no claim has met Gone yet.
 	Lost, Gone, LostFrom, LostTo int64
 	LostAt                       time.Time // when a claim met the last range; zero: never
-	Detached                     time.Time // since when it takes nothing; zero: it takes part
-	PausedBy                     string    // "" = not paused
+	// Strange counts entries of the stream that were passed by since publish did not write them, Repeated events that were passed
+	// by since they were jobs before: the cursor was set back. Both since the subscription's creation.
+	Strange, Repeated int64
+	Detached          time.Time // since when it takes nothing; zero: it takes part
+	PausedBy          string    // "" = not paused
 }
 
 // GroupStats is how a consumer group that is not Waybill's stands.

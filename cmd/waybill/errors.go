@@ -32,7 +32,7 @@ const (
 
 const statusText = `  0  accepted, duplicate, waited or spilled; done
   1  anything else
-  2  bad usage or bad input; nothing was sent
+  2  bad usage or bad input: nothing was sent; of many lines, not those
   3  rejected: the queue or topic is full
   4  conflict, or the state of job or topic forbids it (no subscription)
   5  Redis or the database is unavailable, out of memory or does not permit it: nothing happened
@@ -85,6 +85,8 @@ var meanings = []meaning{
 	{receipt.ErrNotFound, exitNotFound, "not_found", fixed("receipts show QUEUE ID shows those of a job")},
 	{errNoEffect, exitNotFound, "not_found", nil},
 	{errNoSubscription, exitNotFound, "not_found", noSubscriptionHint},
+	{errNoTopic, exitNotFound, "not_found", fixed("topic list shows those that are there")},
+	{errEventsLeft, exitState, "state", nil},
 	{database.ErrURL, exitInvalid, "invalid", nil},
 	{database.ErrConnect, exitUnavailable, "unavailable", databaseHint},
 	{errInterrupted, exitOther, "interrupted", nil},

@@ -69,6 +69,11 @@ func jobRows(j waybill.JobInfo) [][]cell {
 	add("id", j.ID)
 	add("queue", j.Queue)
 	add("kind", j.Kind)
+	add("event", j.Event)
+	add("replay", j.Replay)
+	if j.Again {
+		add("again", "effects are repeated")
+	}
 	rows = append(rows, []cell{{"state", bold}, {string(j.State), stateColours[j.State]}})
 	if j.CancelRequested {
 		add("cancel", "requested")

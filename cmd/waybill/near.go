@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -40,6 +42,24 @@ func nearFlag(cmd *cobra.Command, err error) string {
 		}
 	})
 	return isIt("--"+unknown.GetSpecifiedName(), names)
+}
+
+// nearTopic asks whether another topic was meant, of those that are there; "" where none is near, or this one is there. It is
+// for words beside an answer: a failure is left out.
+func (a *app) nearTopic(ctx context.Context, name string) string {
+	ctx, cancel := context.WithTimeout(ctx, doubtTime)
+	defer cancel()
+	c, err := a.connect(0)
+	if err != nil {
+		return ""
+	}
+	defer c.Close()
+	names, err := c.Topics(ctx)
+	if err != nil || slices.Contains(names, name) {
+		return ""
+	}
+	slices.Sort(names)
+	return isIt(name, names)
 }
 
 // isIt names the words that are near to one, or begin with it.

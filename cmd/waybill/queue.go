@@ -1,7 +1,9 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,12 +18,12 @@ func (a *app) queueCommand() *cobra.Command {
 }
 
 // statsText is how queues stand: a line each, or an object.
-func (a *app) statsText(all []waybill.QueueStats) (string, error) {
+func (a *app) statsText(all []standing) (string, error) {
 	switch {
 	case a.json:
 		var b strings.Builder
 		for _, s := range all {
-			if err := printJSON(&b, s); err != nil {
+			if err := printJSON(&b, queueObject{s}); err != nil {
 				return "", err
 			}
 		}
@@ -41,16 +43,46 @@ func (a *app) statsText(all []waybill.QueueStats) (string, error) {
 			number(s.Parked, yellow),
 			number(s.Spilled, yellow),
 			number(s.Dead, red),
-			{text: capacity(s)},
+			{text: capacity(s.QueueStats)},
 			number(s.Workers, ""),
-			{text: oldest(s)},
+			{text: oldest(s.QueueStats)},
 		}
 		if s.PausedBy != "" {
 			row = append(row, cell{"paused by " + oneLine(s.PausedBy), yellow})
 		}
+		switch {
+		case s.detached, s.lost > 0:
+			row = append(row, cell{"events: " + s.events(), red})
+		case s.lag > 0:
+			row = append(row, cell{"events: " + s.events(), yellow})
+		}
 		rows = append(rows, row)
 	}
 	return a.rowsText(rows), nil
+}
+
+// queueObject is the object of a queue, with what its subscription has to take where it is one's.
+type queueObject struct{ standing }
+
+// MarshalJSON puts the subscription's fields behind those of the queue.
+func (o queueObject) MarshalJSON() ([]byte, error) {
+	queue, err := json.Marshal(o.QueueStats)
+	if err != nil {
+		return nil, err
+	}
+	var of struct {
+		Lag      *int64 `json:"lag"`
+		Lost     *int64 `json:"lost"`
+		Detached *bool  `json:"detached"`
+	}
+	if o.subscribed {
+		of.Lag, of.Lost, of.Detached = &o.lag, &o.lost, &o.detached
+	}
+	more, err := json.Marshal(of)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Concat(queue[:len(queue)-1], []byte(","), more[1:]), nil
 }
 
 func heads(names ...string) []cell {

@@ -2,17 +2,22 @@ package main
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/waybillhq/waybill"
 )
 
 // oneQueue are the lines in which people read one queue: now, then the account; server is the Redis that holds it.
-func oneQueue(s waybill.QueueStats, server string) [][]cell {
+func oneQueue(s standing, server string) [][]cell {
 	rows := [][]cell{{{"queue", bold}, {text: s.Queue}}}
 	add := func(name, text string) { rows = append(rows, []cell{{name, bold}, {text: text}}) }
 	if s.PausedBy != "" {
 		add("paused", "by "+visible(s.PausedBy, ""))
+	}
+	if s.subscribed {
+		of, _, _ := strings.Cut(s.Queue, "/")
+		add("events", s.events()+"; see topic stats "+of)
 	}
 	add("now", fmt.Sprintf("%d ready, %d active, %d scheduled, %d retry, %d parked, %d spilled", s.Ready, s.Active,
 		s.Scheduled, s.Retry, s.Parked, s.Spilled))
@@ -24,7 +29,7 @@ func oneQueue(s waybill.QueueStats, server string) [][]cell {
 	if s.OldestReady >= 0 {
 		add("oldest ready", span(s.OldestReady))
 	}
-	add("repeats", repeats(s))
+	add("repeats", repeats(s.QueueStats))
 	add("account", fmt.Sprintf("%d accepted + %d requeued = %d completed + %d died + %d cancelled + %d deleted + %d live",
 		s.Accepted, s.Requeued, s.Completed, s.Died, s.Cancelled, s.Deleted, s.Live()))
 	add("deliveries", fmt.Sprintf("%d: %d completed, %s, %s, %s, %d released, %d active; %s refused", s.Deliveries, s.Completed,

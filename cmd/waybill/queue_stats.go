@@ -4,12 +4,13 @@ import (
 	"context"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/waybillhq/waybill"
 	"github.com/waybillhq/waybill/internal/store"
+	"github.com/waybillhq/waybill/topic"
 )
 
 // watchEvery is how often stats are read again, unless it is said otherwise.
@@ -27,6 +28,10 @@ func (a *app) queueStatsCommand() *cobra.Command {
 		Use: "stats [QUEUE]", Short: "Show how queues stand", Args: between(0, 1),
 		Long: `Stats shows how a queue stands, and counts since its creation; without QUEUE a line for each
 queue. The counts add up: accepted + requeued = completed + died + cancelled + deleted + live.
+Rejected counts tries: a job that is sent again until there is room counts each time.
+
+The queue of a subscription, TOPIC/NAME, has the events that were taken. With it stand lag, how many are still to be taken, lost,
+how many were cut before that, and whether it is detached; topic stats TOPIC has more.
 
 With --watch it is shown again every --interval, until Ctrl-C: on a terminal in place, elsewhere one below the
 other, with --json an object for each queue each time.`,
@@ -71,7 +76,7 @@ func (a *app) queueStats(ctx context.Context, names []string, f *statsFlags) err
 	}
 	defer c.Close()
 	server := a.warnOfServer(ctx, c)
-	show := func(all []waybill.QueueStats) (string, error) {
+	show := func(all []standing) (string, error) {
 		if len(names) == 1 && !a.json {
 			return a.rowsText(oneQueue(all[0], server)), nil
 		}
@@ -93,9 +98,6 @@ func (a *app) queueStats(ctx context.Context, names []string, f *statsFlags) err
 	if note := missing(ctx, c, names, all); note != "" {
 		a.say("%s", note)
 	}
-	if len(names) == 1 {
-		a.sayLag(ctx, c.Client, names[0])
-	}
 	text, err := show(all)
 	if err == nil {
 		_, err = io.WriteString(a.stdout, text)
@@ -103,8 +105,8 @@ func (a *app) queueStats(ctx context.Context, names []string, f *statsFlags) err
 	return err
 }
 
-// readStats tells how queues stand; without names all of them, by name.
-func readStats(ctx context.Context, c connection, names []string) ([]waybill.QueueStats, error) {
+// readStats tells how queues stand; without names all of them, by name. Each topic is looked at once.
+func readStats(ctx context.Context, c connection, names []string) ([]standing, error) {
 	var err error
 	if len(names) == 0 {
 		if names, err = c.Queues(ctx); err != nil {
@@ -112,17 +114,24 @@ func readStats(ctx context.Context, c connection, names []string) ([]waybill.Que
 		}
 		slices.Sort(names)
 	}
-	all := make([]waybill.QueueStats, len(names))
+	topics := map[string]topic.Stats{}
+	all := make([]standing, len(names))
 	for i, name := range names {
-		if all[i], err = c.Queue(name).Stats(ctx); err != nil {
+		if of, _, ok := strings.Cut(name, "/"); ok && topics[of].Topic == "" {
+			if topics[of], err = topic.Open(c.Client, of).Stats(ctx); err != nil {
+				return nil, err
+			}
+		}
+		if all[i].QueueStats, err = c.Queue(name).Stats(ctx); err != nil {
 			return nil, err
 		}
+		all[i].hear(topics)
 	}
 	return all, nil
 }
 
 // missing says that nobody has written to what was asked for; "" = somebody has.
-func missing(ctx context.Context, c connection, names []string, all []waybill.QueueStats) string {
+func missing(ctx context.Context, c connection, names []string, all []standing) string {
 	switch {
 	case len(all) == 0:
 		return "there is no queue yet"

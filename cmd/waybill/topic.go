@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -29,12 +30,15 @@ func (a *app) topicCommand() *cobra.Command {
 	return cmd
 }
 
-// errNoSubscription: what was named is not there.
-var errNoSubscription = errors.New("there is no such subscription")
+// What was named is not there.
+var (
+	errNoSubscription = errors.New("there is no such subscription")
+	errNoTopic        = errors.New("nobody has published to it or subscribed")
+)
 
 // onTopic does something to a topic.
 func (a *app) onTopic(cmd *cobra.Command, name string, do func(context.Context, *topic.Stream) error) error {
-	if err := store.CheckTopic(name); err != nil {
+	if err := checkTopic(cmd, name); err != nil {
 		return err
 	}
 	ctx, stop := interruptible(cmd)
@@ -47,21 +51,40 @@ func (a *app) onTopic(cmd *cobra.Command, name string, do func(context.Context, 
 	return do(ctx, topic.Open(c.Client, name))
 }
 
-// lookAtTopic is onTopic for commands that make nothing: it says where nobody has written to the topic yet, since its name may
-// be mistyped.
+// checkTopic checks the name of a topic, and knows that of a subscription. Errors: ErrInvalid.
+func checkTopic(cmd *cobra.Command, name string) error {
+	s, err := parseSubscription(name)
+	if err != nil {
+		return store.CheckTopic(name)
+	}
+	command := strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
+	return &record.InputError{Field: "topic", Why: "is " + s.String() + ", a subscription: " + command + " " + s.topic}
+}
+
+// lookAtTopic is onTopic for commands that make nothing: a topic that nobody has written to is not found, since its name may be
+// mistyped. Errors: errNoTopic.
 func (a *app) lookAtTopic(cmd *cobra.Command, name string, do func(context.Context, *topic.Stream) error) error {
 	return a.onTopic(cmd, name, func(ctx context.Context, t *topic.Stream) error {
-		a.doubtTopic(ctx, t, name)
+		there, tried, err := topicThere(ctx, t)
+		if err == nil && !there && !tried {
+			err = fmt.Errorf("topic %s: %w%s", name, errNoTopic, a.nearTopic(ctx, name))
+		}
+		if err != nil {
+			return err
+		}
 		return do(ctx, t)
 	})
 }
 
-func (a *app) doubtTopic(ctx context.Context, t *topic.Stream, name string) {
-	ctx, cancel := context.WithTimeout(ctx, doubtTime)
-	defer cancel()
-	if known, err := t.Known(ctx); err == nil && !known {
-		a.say("topic %s: nobody has written to it yet", name)
+// topicThere tells whether anything is known of a topic: an event, a subscription, a group, a setting; and whether an event was
+// refused there.
+func topicThere(ctx context.Context, t *topic.Stream) (there, tried bool, err error) {
+	s, err := t.Stats(ctx)
+	if err != nil || s.Published+s.Entries > 0 || len(s.Subscriptions)+len(s.Groups) > 0 {
+		return true, true, err
 	}
+	there, err = t.Known(ctx)
+	return there, s.Rejected > 0, err
 }
 
 // subscription is what TOPIC/NAME names.
@@ -95,14 +118,21 @@ func (s subscription) find(all topic.Stats) (topic.SubscriptionStats, error) {
 			return one, nil
 		}
 	}
-	return topic.SubscriptionStats{}, &noSubscriptionError{s}
+	names := make([]string, len(all.Subscriptions))
+	for i, one := range all.Subscriptions {
+		names[i] = s.topic + "/" + one.Name
+	}
+	return topic.SubscriptionStats{}, &noSubscriptionError{s, isIt(s.String(), names)}
 }
 
 // noSubscriptionError names a subscription that is not there. It unwraps to errNoSubscription.
-type noSubscriptionError struct{ subscription }
+type noSubscriptionError struct {
+	subscription
+	near string // asks whether another one was meant; "" where none is near
+}
 
 func (e *noSubscriptionError) Error() string {
-	return "subscription " + e.subscription.String() + ": " + errNoSubscription.Error()
+	return "subscription " + e.subscription.String() + ": " + errNoSubscription.Error() + e.near
 }
 
 func (e *noSubscriptionError) Unwrap() error { return errNoSubscription }

@@ -3,11 +3,13 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/waybillhq/waybill"
+	"github.com/waybillhq/waybill/internal/record"
 	"github.com/waybillhq/waybill/topic"
 )
 
@@ -74,9 +76,13 @@ func (a *app) topicEvents(ctx context.Context, t *topic.Stream, name string, f *
 	if err != nil {
 		return err
 	}
+	from, to := anchored(f.from.from(s.At), s), anchored(f.to.to(s.At), s)
+	if from != "" && to != "" && behind(from, to) {
+		return &record.InputError{Field: "from", Why: fmt.Sprintf("is %s, behind --to, which is %s", f.from.text, f.to.text)}
+	}
 	rows, n := [][]cell{heads("NUMBER", "ENTRY", "ID", "AGE", "KIND", "PAYLOAD")}, int64(0)
 	more := ""
-	err = t.Events(ctx, anchored(f.from.from(s.At), s), anchored(f.to.to(s.At), s), func(e topic.Event) error {
+	err = t.Events(ctx, from, to, func(e topic.Event) error {
 		if f.limit.n != waybill.Unlimited && n >= f.limit.n {
 			more = e.Entry
 			return errEnough

@@ -127,11 +127,24 @@ func numberAt(ctx context.Context, t *topic.Stream, s topic.Stats, at topic.Plac
 // errEnough ends a look at events before its time.
 var errEnough = errors.New("enough")
 
+// split gives the two numbers of an ID that was checked; milliseconds alone are the first of theirs.
+func split(id topic.Place) (ms, seq int64) {
+	a, b, _ := strings.Cut(string(id), "-")
+	ms, _ = strconv.ParseInt(a, 10, 64)
+	seq, _ = strconv.ParseInt(b, 10, 64)
+	return ms, seq
+}
+
+// behind tells whether an ID is higher than another.
+func behind(id, other topic.Place) bool {
+	a, b := split(id)
+	c, d := split(other)
+	return a > c || a == c && b > d
+}
+
 // next is the lowest ID above another.
 func next(id topic.Place) topic.Place {
-	ms, seq, _ := strings.Cut(string(id), "-")
-	m, _ := strconv.ParseInt(ms, 10, 64) // of an ID that was checked
-	n, _ := strconv.ParseInt(seq, 10, 64)
+	m, n := split(id)
 	if n < lastInMilli {
 		return topic.Place(fmt.Sprintf("%d-%d", m, n+1))
 	}

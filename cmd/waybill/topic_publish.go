@@ -86,16 +86,29 @@ func (a *app) publish(ctx context.Context, cmd *cobra.Command, args []string, f 
 			return err
 		}
 		defer in.Close()
-		return a.enqueueLines(ctx, c, r, &f.enqueueFlags, in)
+		return a.doubtTopic(ctx, args[0], a.enqueueLines(ctx, c, r, &f.enqueueFlags, in))
 	}
 	if r.Payload, err = a.payload(payload); err != nil {
 		return err
 	}
 	e, err := c.Enqueue(ctx, r)
+	_ = a.doubtTopic(ctx, args[0], err)
 	if a.json {
 		return a.object(answerTo(r.Kind, e, 0).object(), err)
 	}
 	return a.printID(e, err)
+}
+
+// doubtTopic asks whether another topic was meant where nobody subscribes to this one. It gives the error of the publish back.
+func (a *app) doubtTopic(ctx context.Context, name string, err error) error {
+	status, many := errors.AsType[told](err)
+	if !errors.Is(err, waybill.ErrNoSubscription) && !(many && status == exitState) {
+		return err
+	}
+	if near := a.nearTopic(ctx, name); near != "" {
+		a.say("topic %s is not there%s", name, near)
+	}
+	return err
 }
 
 // check checks what the client can't: for it, nothing given means a default.

@@ -16,6 +16,7 @@ type topicReplay struct {
 	bulkFlags
 	from, to placeFlag
 	id       string
+	goesOn   bool // the ID was given: some may have been delivered before
 	again    bool
 }
 
@@ -41,8 +42,8 @@ subscription's window (an hour, unless queue set TOPIC/NAME --window-named says 
 			if err := r.check(cmd); err != nil {
 				return err
 			}
-			if err := a.checkConfirm(cmd, r.bulkFlags); err != nil {
-				return err
+			if !r.yes && !r.dryRun && !a.canAsk() {
+				return usage(cmd, "this delivers events again, and there is no terminal to ask on: give --yes, or --dry-run to count only")
 			}
 			return a.onSubscription(cmd, args[0], func(ctx context.Context, t *topic.Stream, s subscription) error {
 				return a.topicReplay(ctx, t, s, r)
@@ -67,6 +68,7 @@ func (r *topicReplay) check(cmd *cobra.Command) error {
 		r.id = record.NewID(time.Now())
 		return nil
 	}
+	r.goesOn = true
 	return topic.CheckReplayID("id", r.id)
 }
 
@@ -74,11 +76,12 @@ func (r *topicReplay) check(cmd *cobra.Command) error {
 type replayRange struct {
 	from, to topic.Place
 	events   int64
+	untaken  int64 // of them, by the subscription: it gets them by itself too
 }
 
-// span finds the events that are meant. An end that was not given is the last event of now, so that the same command means
+// span finds the events that are meant; taken is the number of the last one that the subscription has taken. An end that was not given is the last event of now, so that the same command means
 // the same events.
-func (r *topicReplay) span(ctx context.Context, t *topic.Stream, s topic.Stats) (replayRange, error) {
+func (r *topicReplay) span(ctx context.Context, t *topic.Stream, s topic.Stats, taken int64) (replayRange, error) {
 	out := replayRange{from: r.from.from(s.At), to: r.to.to(s.At)}
 	if out.from == topic.Beginning {
 		out.from = ""
@@ -100,7 +103,7 @@ func (r *topicReplay) span(ctx context.Context, t *topic.Stream, s topic.Stats) 
 		return out, nil // nothing lies before it
 	}
 	behind, err := numberAt(ctx, t, s, next(out.to))
-	out.events = max(0, behind-first)
+	out.events, out.untaken = max(0, behind-first), max(0, behind-max(first, taken+1))
 	return out, err
 }
 
@@ -109,10 +112,11 @@ func (a *app) topicReplay(ctx context.Context, t *topic.Stream, s subscription, 
 	if err != nil {
 		return err
 	}
-	if _, err := s.find(all); err != nil {
+	sub, err := s.find(all)
+	if err != nil {
 		return err
 	}
-	span, err := r.span(ctx, t, all)
+	span, err := r.span(ctx, t, all, sub.Taken)
 	if err != nil {
 		return err
 	}
@@ -151,6 +155,9 @@ func (p replayRange) text() string {
 
 func (r *topicReplay) question(s subscription, span replayRange) string {
 	text := fmt.Sprintf("Deliver %s to %s again", grouped(span.events, "event"), s)
+	if span.untaken > 0 {
+		text += fmt.Sprintf(", %s of which it has not taken yet and gets twice", thousands(span.untaken))
+	}
 	if r.again {
 		text += ", and repeat effects"
 	}
@@ -212,6 +219,12 @@ func (a *app) printTopicReplay(s subscription, r *topicReplay, span replayRange,
 	text := fmt.Sprintf("%s delivered to %s again, %s before", grouped(d.Delivered, "event"), s, thousands(d.Duplicates))
 	if r.dryRun {
 		text = fmt.Sprintf("%s would be delivered to %s again", grouped(span.events, "event"), s)
+		if r.goesOn {
+			text = "at most " + text + ": those not delivered by this replay before"
+		}
+		if span.untaken > 0 {
+			text += fmt.Sprintf("; %s of them it has not taken yet and gets twice", thousands(span.untaken))
+		}
 	}
 	_, failed := fmt.Fprintln(a.stdout, text)
 	return failed

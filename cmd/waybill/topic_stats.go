@@ -20,9 +20,10 @@ func (a *app) topicStatsCommand() *cobra.Command {
 		Long: `Stats shows how a topic stands, then a line for each subscription:
   LAG      events that it has not taken yet, and OLDEST how long ago the first of them was published
   ACTIVE   jobs of events that workers have, READY that wait, RETRY that are tried again later, DEAD dead letters
-  LOST     events that were cut from the stream before it took them
+  LOST     events that were cut from the stream before it took them, since its creation: alarm on growth, not on the number
 and a line for each consumer group that is not Waybill's; BEHIND are events that it has not acknowledged. Below stands what
-to do where something is not as it should be. The queue of a subscription has its own stats: queue stats TOPIC/NAME.
+to do where something is not as it should be. Rejected counts tries: an event that is sent again until there is room counts
+each time. The queue of a subscription has its own stats: queue stats TOPIC/NAME.
 
 --watch as in queue stats.`,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -47,6 +47,8 @@ type subscriptionObject struct {
 	LostFrom   *int64  `json:"lost_from"`
 	LostTo     *int64  `json:"lost_to"`
 	LostAt     *string `json:"lost_at"`
+	Strange    int64   `json:"strange"`
+	Repeated   int64   `json:"repeated"`
 	Detached   bool    `json:"detached"`
 	DetachedAt *string `json:"detached_at"`
 	Paused     bool    `json:"paused"`
@@ -92,6 +94,7 @@ func subscriptionObjectOf(of string, s topic.SubscriptionStats) subscriptionObje
 		Name: s.Name, Queue: of + "/" + s.Name, Cursor: orNil(s.Cursor), Taken: s.Taken, Lag: s.Lag, OldestMS: ageMS(s.Oldest),
 		Ready: s.Ready, Active: s.Active, Retry: s.Retry, Scheduled: s.Scheduled, Parked: s.Parked, Spilled: s.Spilled, Dead: s.Dead,
 		Lost: s.Lost, LostFrom: aboveZero(s.LostFrom), LostTo: aboveZero(s.LostTo), LostAt: stampOf(s.LostAt),
+		Strange: s.Strange, Repeated: s.Repeated,
 		Detached: !s.Detached.IsZero(), DetachedAt: stampOf(s.Detached), Paused: s.PausedBy != "", PausedBy: orNil(s.PausedBy),
 	}
 }

@@ -24,7 +24,7 @@ func topicRows(s topic.Stats) [][]cell {
 		add("to", s.Last)
 	}
 	add("not added", fmt.Sprintf("%s, %s, %d rejected", count(s.Duplicates, "duplicate"), count(s.Conflicts, "conflict"), s.Rejected))
-	add("cut", fmt.Sprintf("%s of what all had taken, or as the settings say", thousands(s.Cut)))
+	add("cut", entryCount(s.Cut)+" so far")
 	if len(s.Subscriptions) == 0 {
 		add("subscriptions", "none")
 	}
@@ -97,44 +97,4 @@ func groupState(g topic.GroupStats) (text, colour string) {
 		return "abandoned", red
 	}
 	return "not Waybill's", ""
-}
-
-// topicAdvice is what to do where something is not as it should be, a line each.
-func topicAdvice(s topic.Stats) (lines []string) {
-	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
-	full := s.Capacity != topic.Unlimited && s.Entries >= s.Capacity
-	switch {
-	case full:
-		add("the stream is full (%s of %s): start workers of the slowest below, or topic set %s --capacity N",
-			thousands(s.Entries), thousands(s.Capacity), s.Topic)
-	case len(s.Subscriptions) == 0 && s.Capacity == topic.Unlimited:
-		add("nobody subscribes: topic subscribe %s/NAME; without a bound (topic set %s) events are refused", s.Topic, s.Topic)
-	}
-	for _, sub := range s.Subscriptions {
-		name := s.Topic + "/" + oneLine(sub.Name)
-		if !sub.Detached.IsZero() {
-			add("%s is detached since %s and takes nothing: topic subscribe %s --attach", name, moment(sub.Detached, s.At), name)
-		}
-		if sub.Lost > 0 {
-			add("%s", lostText(name, sub))
-		}
-	}
-	for _, g := range s.Groups {
-		switch {
-		case g.Abandoned():
-			add("group %s does nothing and holds %s: start its consumers, or XGROUP DESTROY it", oneLine(g.Name), grouped(g.Behind, "event"))
-		case !g.Ignored.IsZero():
-			add("group %s may miss events: since %s the stream is cut without it, to make room", oneLine(g.Name), moment(g.Ignored, s.At))
-		}
-	}
-	return lines
-}
-
-// lostText says what a subscription lost.
-func lostText(name string, s topic.SubscriptionStats) string {
-	text := fmt.Sprintf("%s lost %s that were cut before it took them", name, grouped(s.Lost, "event"))
-	if s.LostTo > 0 {
-		text += fmt.Sprintf(", at last numbers %d to %d", s.LostFrom, s.LostTo)
-	}
-	return text + ": bring them from where they came from"
 }

@@ -71,6 +71,14 @@ func (a *app) subscribe(ctx context.Context, t *topic.Stream, s subscription, f 
 		}
 		from = f.from.from(now.At)
 	}
+	there, _, err := topicThere(ctx, t)
+	if err != nil {
+		return err
+	}
+	near := "" // asked before it is there itself
+	if !there {
+		near = a.nearTopic(ctx, s.topic)
+	}
 	do := t.Create
 	if f.attach {
 		do = t.Attach
@@ -78,6 +86,9 @@ func (a *app) subscribe(ctx context.Context, t *topic.Stream, s subscription, f 
 	at, err := do(ctx, s.name, from)
 	if err != nil {
 		return err
+	}
+	if !there && at.Outcome == topic.Created {
+		a.say("topic %s is new%s", s.topic, near)
 	}
 	if a.json {
 		return printJSON(a.stdout, subscribeObject{

@@ -59,7 +59,7 @@ func (a *app) unsubscribe(ctx context.Context, t *topic.Stream, s subscription, 
 	case err != nil:
 		return err
 	case !left.Removed:
-		return &noSubscriptionError{s} // somebody else ended it just now
+		return &noSubscriptionError{subscription: s} // somebody else ended it just now
 	case a.json:
 		return printJSON(a.stdout, unsubscribeObject{s.topic, s.name, s.String(), left.Lag, left.Live, left.Dead})
 	}

@@ -100,13 +100,14 @@ func (a *app) work(cmd *cobra.Command, f *workFlags) (err error) {
 	f.handle(w, crew)
 	s.run = func(ctx context.Context) error { return crew.run(ctx, w.Run) }
 	if f.untilEmpty {
-		s.empty = func(ctx context.Context) bool { return untilEmpty(ctx, c.Client, f.each(), log) }
+		s.empty = func(ctx context.Context) (bool, error) { return untilEmpty(ctx, c.Client, f.each(), log) }
 	}
 	log.Info("worker started", slog.String(keyQueues, queuesFlag(f.each()).text(0)), slog.String(keyKinds, f.kinds.text()),
 		slog.String(keyCommand, crew.name))
 	pulse.start(w, log)
 	if err = s.work(cmd.Context()); err == nil {
 		log.Info("worker stopped")
+		err = s.left
 	}
 	return err
 }

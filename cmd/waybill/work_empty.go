@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -11,9 +12,12 @@ import (
 // lookEvery is how often the queues of --until-empty are looked at.
 const lookEvery = 200 * time.Millisecond
 
-// untilEmpty waits until none of the queues holds work, twice in a row: a job may put another one
-// into a queue that was looked at before. It tells what is left. False where ctx ended first.
-func untilEmpty(ctx context.Context, c *waybill.Client, queues []waybill.QueueOptions, log *slog.Logger) bool {
+// errEventsLeft: subscriptions have events to take, and can't.
+var errEventsLeft = errors.New("events are left that can't be taken")
+
+// untilEmpty waits until none of the queues holds work that can be taken, twice in a row: a job may put another one
+// into a queue that was looked at before. It tells what is left. False where ctx ended first. Errors: errEventsLeft.
+func untilEmpty(ctx context.Context, c *waybill.Client, queues []waybill.QueueOptions, log *slog.Logger) (bool, error) {
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
 	var left standing
@@ -30,7 +34,7 @@ func untilEmpty(ctx context.Context, c *waybill.Client, queues []waybill.QueueOp
 		}
 		select {
 		case <-ctx.Done():
-			return false
+			return false, nil
 		case <-look.C:
 		}
 	}
@@ -42,7 +46,7 @@ func untilEmpty(ctx context.Context, c *waybill.Client, queues []waybill.QueueOp
 		said = append(said, slog.Int64(keyLag, left.lag))
 	}
 	log.LogAttrs(ctx, slog.LevelInfo, "nothing is ready or active: stopping", said...)
-	return true
+	return true, left.stuckError()
 }
 
 // allEmpty tells whether all queues are empty, and then what waits in them all the same.
@@ -57,12 +61,16 @@ func allEmpty(ctx context.Context, c *waybill.Client, queues []waybill.QueueOpti
 		left.Parked += s.Parked
 		left.Spilled += s.Spilled
 		left.lag += s.lag
+		left.stuck = append(left.stuck, s.stuckText()...)
 	}
 	return left, true, nil
 }
 
 // isEmpty tells whether nothing is ready or active, nor spilled or to be taken from a topic's stream with room for it: the
-// next claim takes that.
+// next claim takes that. A paused subscription takes nothing, however much there is.
 func isEmpty(s standing) bool {
+	if s.subscribed && s.PausedBy != "" {
+		return s.Active == 0
+	}
 	return s.Ready == 0 && s.Active == 0 && (s.Spilled == 0 || !s.room()) && s.due() == 0 && !s.coming
 }

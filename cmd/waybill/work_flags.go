@@ -42,7 +42,7 @@ func (f *workFlags) define(cmd *cobra.Command) {
 	v.Var(&f.snooze, "snooze", "how long a job is put off where nothing else is said: status 75 of --exec, snooze without delay_ms of --pipe")
 	v.Var(&f.ready, "ready-timeout", "of --pipe: how long a child may take until it is ready")
 	v.Var(&f.maxFailures, "max-failures", "the failure that kills a job that says nothing itself (default 25)")
-	v.BoolVar(&f.untilEmpty, "until-empty", false, "end when nothing is ready or active, and subscriptions have taken all events")
+	v.BoolVar(&f.untilEmpty, "until-empty", false, "end when nothing is ready or active, and subscriptions have taken all events; status 4 if they can't")
 	v.StringVar(&f.health, "health", "", "serve GET /healthz on this `ADDR`, as in 127.0.0.1:8080")
 	v.Var(&f.logFormat, "log-format", "how logs are written")
 	v.Var(&f.logLevel, "log-level", "log what is at least so important")

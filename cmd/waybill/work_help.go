@@ -69,6 +69,9 @@ cancelled, its time over or the grace of a stop, the group gets SIGTERM, and SIG
 status, the job then counts as not done, unless it was to be cancelled. What it leaves running is killed. A
 request is ended at once.
 
+With --until-empty it ends with status 0 when nothing is ready or active and subscriptions have taken all events; with 4 where events
+are left that a subscription can't take, since it is detached or paused: stderr says which. A paused queue is waited for.
+
 TERM or INT: claim no more, let jobs end within --grace, give back the others, exit with status 0.
 Again: kill all commands and exit with 1 at once; the leases bring their jobs back. waybill worker stop does
 what a first TERM does, and is none: a TERM that follows it is the first.

@@ -26,11 +26,13 @@ var (
 // shift is the life of a worker, until its jobs have ended. Once it claims no more it is quiet,
 // or in its grace, or its grace is over.
 type shift struct {
-	run     func(context.Context) error
-	empty   func(context.Context) bool // waits until the queues are empty; nil = they need not be
-	rest    func()                     // is told when no more is claimed
-	kill    func()                     // ends all jobs at once
-	ending  chan struct{}              // is closed when the grace is over: jobs are to end, and are given back
+	run func(context.Context) error
+	// empty waits until the queues are empty, and tells what is left that can't be taken; false where the context ended
+	// first. nil = they need not be empty.
+	empty   func(context.Context) (bool, error)
+	rest    func()        // is told when no more is claimed
+	kill    func()        // ends all jobs at once
+	ending  chan struct{} // is closed when the grace is over: jobs are to end, and are given back
 	log     *slog.Logger
 	grace   time.Duration
 	signals chan os.Signal
@@ -42,6 +44,7 @@ type shift struct {
 	told       bool             // to end, by a signal: the next one ends all at once
 	over       <-chan time.Time // the grace
 	enough     <-chan time.Time // our patience after it
+	left       error            // what is left in the queues that are empty, and can't be taken
 }
 
 // work works until it is told to end, or the queues are empty.
@@ -69,7 +72,7 @@ func (s *shift) work(ctx context.Context) error {
 				return err
 			}
 			return s.stay(empty)
-		case <-empty:
+		case s.left = <-empty:
 			s.quiet, empty = false, nil // there is nothing to stay for
 			s.stopClaims()
 		case sig := <-s.signals:
@@ -100,12 +103,15 @@ func (s *shift) observe(e waybill.Event) {
 	}
 }
 
-// watch gives a channel that is closed when the queues are empty, if that ends the worker.
-func (s *shift) watch(ctx context.Context) <-chan struct{} {
-	empty := make(chan struct{})
+// watch gives a channel that tells once that the queues are empty, and what is left, if that ends the worker.
+func (s *shift) watch(ctx context.Context) <-chan error {
+	empty := make(chan error, 1)
 	go func() {
-		if s.empty != nil && s.empty(ctx) {
-			close(empty)
+		if s.empty == nil {
+			return
+		}
+		if ok, left := s.empty(ctx); ok {
+			empty <- left
 		}
 	}()
 	return empty
@@ -113,10 +119,10 @@ func (s *shift) watch(ctx context.Context) <-chan struct{} {
 
 // stay waits, when all is done, for the signal that ends a quiet worker, or until the queues are empty where that
 // does: whoever supervises it would start another one, which would claim.
-func (s *shift) stay(empty <-chan struct{}) error {
+func (s *shift) stay(empty <-chan error) error {
 	for {
 		select {
-		case <-empty:
+		case s.left = <-empty:
 			return nil
 		case <-s.asked:
 			return nil

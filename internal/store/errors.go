@@ -33,12 +33,19 @@ var (
 // to what the client said.
 type CallError struct {
 	Verb  string // the script
-	Queue string
-	Kind  error // ErrUnavailable or ErrUnknown
-	Err   error // what the client said
+	Queue string // or the address of a topic
+	Kind  error  // ErrUnavailable or ErrUnknown
+	Err   error  // what the client said
 }
 
 func (e *CallError) Error() string {
+	topic, ok := TopicOf(e.Queue)
+	switch {
+	case ok && e.Verb == "topic":
+		return fmt.Sprintf("topic %q: %v: %v", topic, e.Kind, e.Err)
+	case ok:
+		return fmt.Sprintf("%s topic %q: %v: %v", e.Verb, topic, e.Kind, e.Err)
+	}
 	return fmt.Sprintf("%s %q: %v: %v", e.Verb, e.Queue, e.Kind, e.Err)
 }
 

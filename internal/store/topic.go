@@ -126,7 +126,10 @@ func (t *Topic) Subscribe(ctx context.Context, name, place string, how How) (Sta
 	if unsure && s.Word == SubExists && how == Attach {
 		s.Word = SubAttached // perhaps by an earlier try of this call
 	}
-	_, _ = t.Register(ctx), q.Register(ctx) // for lists that people read
+	switch s.Word {
+	case SubCreated, SubExists, SubDetached, SubAttached:
+		_, _ = t.Register(ctx), q.Register(ctx) // for lists that people read
+	}
 	return s, nil
 }
 

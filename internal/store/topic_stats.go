@@ -41,8 +41,10 @@ type SubscriptionStats struct {
 	// Of these Gone were not met by a claim yet.
 	Lost, Gone, LostFrom, LostTo int64
 	LostAt                       time.Time // zero: never, or not met yet
-	Detached                     time.Time // zero: it takes part
-	PausedBy                     string    // "" = not paused
+	// Strange counts entries passed by that publish did not write, Repeated events passed by that were jobs before.
+	Strange, Repeated int64
+	Detached          time.Time // zero: it takes part
+	PausedBy          string    // "" = not paused
 }
 
 // GroupStats is how a consumer group of somebody else's stands.
@@ -95,7 +97,8 @@ func subscriptionStats(m map[string]any, now time.Time) SubscriptionStats {
 	}
 	for name, p := range map[string]*int64{
 		"taken_n": &s.Taken, "lag": &s.Lag, "ready": &s.Ready, "active": &s.Active, "retry": &s.Retry, "scheduled": &s.Scheduled,
-		"parked": &s.Parked, "spilled": &s.Spilled, "dead": &s.Dead, "lost": &s.Lost, "gone": &s.Gone, "lost_from": &s.LostFrom, "lost_to": &s.LostTo,
+		"parked": &s.Parked, "spilled": &s.Spilled, "dead": &s.Dead, "lost": &s.Lost, "gone": &s.Gone, "strange": &s.Strange, "repeated": &s.Repeated,
+		"lost_from": &s.LostFrom, "lost_to": &s.LostTo,
 	} {
 		*p = number(m[name])
 	}

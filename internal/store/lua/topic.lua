@@ -37,7 +37,10 @@ local function describe(name)
   say('lag', lag)
   say('oldest', oldest)
   say('gone', gone) -- lost, and no claim has met it yet
-  say('lost', (tonumber(call('HGET', tag .. 'stats', 'lost') or 0)) + gone)
+  local counts = call('HMGET', tag .. 'stats', 'lost', 'strange', 'repeated')
+  say('lost', tonumber(counts[1] or 0) + gone)
+  say('strange', counts[2] or 0) -- entries passed by that publish did not write
+  say('repeated', counts[3] or 0) -- events passed by that were jobs before
   say('lost_from', gone > 0 and top + 1 or m.lost_from or '')
   say('lost_to', gone > 0 and top + gone or m.lost_to or '')
   say('lost_at', m.lost_at or '')

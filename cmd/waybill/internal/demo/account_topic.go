@@ -77,14 +77,24 @@ func (s SubscriptionAccount) complaints(of TopicAccount) (all []string) {
 	return all
 }
 
+// delivered breaks down the deliveries of a subscription.
+func (s SubscriptionAccount) delivered() string {
+	q, dead := s.Queue, "dead"
+	if s.Dead > 0 {
+		dead = "dead (declined for good: nothing to bill)"
+	}
+	return fmt.Sprintf("%d deliveries of %d events = %d finished + %d %s + %d tried again + %d taken back%s; lag %d, lost %d",
+		q.Deliveries, q.Accepted, q.Completed, q.Died, dead, q.Failures-q.Died, q.Crashes, rest(q.Snoozes+q.Released+q.Active),
+		s.Lag, s.Lost)
+}
+
 // tellTopic tells what became of the events.
 func (r *run) tellTopic() {
 	t := r.account.Topic
 	r.step("Events", "The topic %s counts %d events, and %d duplicates. Each subscription has deliveries, retries and "+
 		"dead letters of its own:", t.Topic, t.Published, t.Duplicates)
 	for _, s := range t.Subscriptions {
-		said := fmt.Sprintf("%d deliveries of %d events, %d finished + %d dead; lag %d, lost %d", s.Deliveries, s.Queue.Accepted,
-			s.Finished, s.Dead, s.Lag, s.Lost)
+		said := s.delivered()
 		switch s.Subscription {
 		case subMail:
 			r.step(s.Subscription, "%s. %d mails by Message-ID; %d that came twice were dropped.", said, s.Keys, s.Suppressed)

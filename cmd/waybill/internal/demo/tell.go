@@ -31,7 +31,7 @@ func (r *run) tell() {
 	}
 	if a.Right {
 		r.step("Result", "Nothing lost, nothing done twice: all jobs ended, each finished one has its effect once, "+
-			"and each event in each subscription.")
+			"and so has each event in each subscription that finished it.")
 	}
 	for _, c := range a.Complaints {
 		r.step("WRONG", "%s", c)
