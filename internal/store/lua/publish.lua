@@ -142,7 +142,7 @@ for i = 1, n do
     seen[id] = print
     local window = entries[sub(blob, 1, 1)]
     window[#window + 1] = id
-    window[#window + 1] = print .. 'e' .. last
+    window[#window + 1] = print .. 'e'
   end
   words[i] = word
   tally[word] = tally[word] + 1
