@@ -127,14 +127,15 @@ func (r *run) kill(ctx context.Context, at killing) error {
 	if err != nil {
 		return err
 	}
+	k := Kill{Worker: v.Caller, Job: called(at.queue, at.job)}
+	if k.attempts, err = r.inHand(ctx, at.queue, at.job); err != nil { // while it lives, and renews what it holds
+		return err
+	}
 	m, err := r.crew.kill(v.Caller)
 	if err != nil {
 		return err
 	}
-	k := Kill{Worker: m.name, PID: m.PID(), Job: called(at.queue, at.job)}
-	if k.attempts, err = r.inHand(ctx, at.queue, at.job); err != nil {
-		return err
-	}
+	k.PID = m.PID()
 	k.In = slices.Sorted(maps.Keys(k.attempts))
 	for _, name := range k.In {
 		if strings.HasPrefix(name, ordered.Name()+"/") {
