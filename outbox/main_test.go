@@ -147,9 +147,9 @@ func requests(n int) []waybill.Request {
 // until waits for something to become true.
 func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(40 * time.Second); !ok(); {
+	for end := time.Now().Add(2 * time.Minute); !ok(); {
 		if time.Now().After(end) {
-			t.Fatalf("not within 40s: %s", what)
+			t.Fatalf("not within two minutes: %s", what)
 		}
 		select {
 		case <-t.Context().Done():

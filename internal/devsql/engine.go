@@ -85,7 +85,8 @@ func mariadb() engine {
 		account: "mysql", admin: "mysql", driver: "mysql",
 		install: func(data string) []string {
 			return []string{
-				"--no-defaults", "--datadir=" + data, "--auth-root-authentication-method=normal",
+				// A server that starts removes what others have in a temporary directory that they share.
+				"--no-defaults", "--datadir=" + data, "--tmpdir=" + filepath.Dir(data), "--auth-root-authentication-method=normal",
 				"--skip-test-db", "--skip-name-resolve", "--innodb-flush-method=nosync",
 			}
 		},
