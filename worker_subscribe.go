@@ -75,13 +75,12 @@ func (w *Worker) remain(ctx context.Context, s *served) {
 		if err != nil || at.Word == last { // while Redis is away the claims tell it
 			continue
 		}
-		switch last = at.Word; at.Word {
-		case store.SubCreated:
-			w.log.Warn("subscription was lost, and is made anew", slog.String(keyQueue, s.name), slog.String(keyCursor, at.Cursor))
-		case store.SubDetached:
-			w.log.Warn("subscription is detached and takes no events: attach it again", slog.String(keyQueue, s.name))
-		case store.SubEnded:
-			w.log.Warn("subscription was ended: no more events come", slog.String(keyQueue, s.name))
+		last = at.Word
+		if last == store.SubCreated {
+			w.log.Warn("subscription was lost", slog.String(keyQueue, s.name))
+		}
+		if err := w.subscribed(s, at); err != nil { // its name or its place among 64 went to somebody else meanwhile
+			w.log.Error("subscription was lost and can't be made anew", slog.String(keyQueue, s.name), slog.Any(keyError, err))
 		}
 	}
 }
@@ -93,6 +92,8 @@ func (w *Worker) subscribed(s *served, at store.Standpoint) error {
 		w.log.Info("subscription made", slog.String(keyQueue, s.name), slog.String(keyCursor, at.Cursor))
 	case store.SubDetached:
 		w.log.Warn("subscription is detached and takes no events: attach it again", slog.String(keyQueue, s.name))
+	case store.SubEnded:
+		w.log.Warn("subscription was ended: no more events come", slog.String(keyQueue, s.name))
 	case store.SubMany, store.SubForeign, store.SubFuture:
 		return fmt.Errorf("subscription %s: %w", s.name, SubscribeError(at.Word))
 	}
