@@ -35,12 +35,3 @@ func (c *Client) Outbox(address, name string) (*store.Outbox, error) {
 	}
 	return q.Outbox(name), nil
 }
-
-// Outbox is the queue as the relay of the outbox of that name sees it. Nothing is sent. It is for package outbox, its type is
-// this module's own, and nothing is promised of it to others. Errors: ErrInvalid. Safe for concurrent use.
-func (q *Queue) Outbox(name string) (*store.Outbox, error) {
-	if q.err != nil {
-		return nil, q.err
-	}
-	return q.q.Outbox(name), nil
-}

@@ -4,7 +4,10 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/waybillhq/waybill/internal/record"
 )
@@ -88,12 +91,9 @@ func CheckPlace(field, place string) (string, error) {
 
 // CheckEntryID checks the ID of an entry: MS-SEQ, or MS alone for the first of that millisecond. Errors: record.ErrInvalid.
 func CheckEntryID(field, id string) (string, error) {
-	ms, seq := id, "0"
-	for i := range len(id) {
-		if id[i] == '-' {
-			ms, seq = id[:i], id[i+1:]
-			break
-		}
+	ms, seq, whole := strings.Cut(id, "-")
+	if !whole {
+		seq = "0"
 	}
 	m, err := strconv.ParseUint(ms, 10, 53)
 	s, err2 := strconv.ParseUint(seq, 10, 53)
@@ -196,29 +196,20 @@ type Event struct {
 func (t *Topic) Read(ctx context.Context, from, to string, most int64) (events []Event, next string, err error) {
 	key := tag(t.store.prefix, t.name)
 	key = key[:len(key)-len(topicWord)] + "stream"
-	type message struct {
-		id     string
-		values map[string]any
-	}
-	got, err := command(ctx, t.store.rdb, func() ([]message, error) {
-		said, err := t.store.rdb.XRangeN(ctx, key, from, to, most).Result()
-		out := make([]message, len(said))
-		for i, m := range said {
-			out[i] = message{m.ID, m.Values}
-		}
-		return out, err
+	got, err := command(ctx, t.store.rdb, func() ([]redis.XMessage, error) {
+		return t.store.rdb.XRangeN(ctx, key, from, to, most).Result()
 	})
 	if err != nil {
 		return nil, "", readError("read", t.name, err)
 	}
 	for _, m := range got {
-		next = "(" + m.id
-		if m.values["head"] == nil || m.values["id"] == nil {
+		next = "(" + m.ID
+		if m.Values["head"] == nil || m.Values["id"] == nil {
 			continue
 		}
-		e, err := readEvent(m.id, m.values)
+		e, err := readEvent(m)
 		if err != nil {
-			return events, "", fmt.Errorf("entry %s of topic %s: %w", m.id, t.topic, err)
+			return events, "", fmt.Errorf("entry %s of topic %s: %w", m.ID, t.topic, err)
 		}
 		events = append(events, e)
 	}
@@ -228,17 +219,11 @@ func (t *Topic) Read(ctx context.Context, from, to string, most int64) (events [
 	return events, next, nil
 }
 
-func readEvent(entry string, values map[string]any) (Event, error) {
-	job, err := record.ParseEvent(text(values["head"]), text(values["payload"]))
+func readEvent(m redis.XMessage) (Event, error) {
+	job, err := record.ParseEvent(text(m.Values["head"]), text(m.Values["payload"]))
 	if err != nil {
 		return Event{}, err
 	}
-	ms := entry
-	for i := range len(entry) {
-		if entry[i] == '-' {
-			ms = entry[:i]
-			break
-		}
-	}
-	return Event{Entry: entry, Number: number(values["n"]), ID: text(values["id"]), At: moment(ms), Job: job}, nil
+	ms, _, _ := strings.Cut(m.ID, "-")
+	return Event{Entry: m.ID, Number: number(m.Values["n"]), ID: text(m.Values["id"]), At: moment(ms), Job: job}, nil
 }

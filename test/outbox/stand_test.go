@@ -131,7 +131,7 @@ func (s *stand) words() map[string]bool {
 	s.Helper()
 	name, err := s.box.Name(s.Context())
 	must(s.T, err)
-	box, err := s.queue.Outbox(name)
+	box, err := s.client.Outbox(queue, name)
 	must(s.T, err)
 	standing, err := box.Look(s.Context())
 	must(s.T, err)

@@ -30,7 +30,7 @@ func relayBadly(ctx context.Context, db *sql.DB, box *outbox.Outbox, c *waybill.
 		return err
 	}
 	b := &bad{db: db, d: outbox.Dialect(o.Dialect), cursor: o.Build == outboxtest.Cursor}
-	if b.box, err = c.Queue(o.Queue).Outbox(name); err != nil {
+	if b.box, err = c.Outbox(o.Queue, name); err != nil {
 		return err
 	}
 	s, err := b.box.Enter(ctx)
