@@ -66,6 +66,18 @@ func TestOutbox_Row(t *testing.T) {
 				t.Errorf("%+v", r)
 			}
 		})
+		t.Run("both times of a row are one reading of the clock", func(t *testing.T) {
+			many := requests(100) // a clock that goes on meanwhile shows in some of them
+			for i := range many {
+				many[i].ID = "many-" + many[i].ID
+			}
+			s.enter(many...)
+			for _, m := range many {
+				if r := s.row(m.ID); !r.DueAt.Equal(r.EnteredAt) {
+					t.Errorf("%s: due %s, entered %s", m.ID, r.DueAt, r.EnteredAt)
+				}
+			}
+		})
 		t.Run("each state has a word", func(t *testing.T) {
 			for state, want := range map[string]outbox.RowState{
 				"0": outbox.RowNew, "1": outbox.RowSent, "2": outbox.RowAcked, "3": outbox.RowDead, "4": outbox.RowDeleted, "5": outbox.RowSetAside,
