@@ -44,6 +44,7 @@ var floors = map[string]floor{
 	".":           door,
 	"waybilltest": door,
 
+	"history":            faces,
 	"outbox":             faces,
 	"outbox/pgxoutbox":   faces,
 	"receipt":            faces,

@@ -1,0 +1,133 @@
+package history
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/waybillhq/waybill"
+)
+
+// Recorder writes the history of one process. It is safe for concurrent use. Each line is one call of Write, so many
+// processes may append to one file.
+type Recorder struct {
+	process string
+
+	mu  sync.Mutex
+	w   io.Writer
+	err error
+}
+
+// New gives a recorder that writes to w in the name of a process.
+func New(w io.Writer, process string) *Recorder { return &Recorder{process: process, w: w} }
+
+// Err is the first error of writing; what came after it was not written.
+func (r *Recorder) Err() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.err
+}
+
+// Write writes a line. It fills in the process, and Done where that is zero.
+func (r *Recorder) Write(e Event) {
+	e.Process = cmp.Or(e.Process, r.process)
+	e.Done = cmp.Or(e.Done, Now())
+	e.AtMS = time.Now().UnixMilli()
+	line, err := json.Marshal(e)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.err != nil {
+		return
+	}
+	if r.err = err; err == nil {
+		_, r.err = r.w.Write(append(line, '\n'))
+	}
+}
+
+// Enqueues records what becomes of each enqueue of a client; give it to Client.Use last, so that nothing changes a request
+// after it.
+func (r *Recorder) Enqueues(next waybill.Enqueuer) waybill.Enqueuer {
+	return func(ctx context.Context, requests []waybill.Request) []waybill.Enqueued {
+		begun := Now()
+		answers := next(ctx, requests)
+		done := Now()
+		for i, a := range answers {
+			q := requests[i]
+			e := Event{
+				Op: OpEnqueue, Begun: begun, Done: done, Queue: a.Queue, Job: a.ID, DelayMS: q.Delay.Milliseconds(),
+				Hash: Hash(q.Kind, q.Payload, q.Headers, q.Priority), Outcome: OutcomeOf(a.Err), Code: string(a.Outcome),
+			}
+			if a.Err != nil {
+				e.Code = codeOf(a)
+			}
+			r.Write(e)
+		}
+		return answers
+	}
+}
+
+// Attempts records each handler that begins; give it to Worker.Use.
+func (r *Recorder) Attempts(next waybill.Handler) waybill.Handler {
+	return func(ctx context.Context, a *waybill.Attempt) ([]byte, error) {
+		r.Write(Event{
+			Op: OpAttempt, Queue: a.Queue, Job: a.ID, Event: a.Event, Token: a.Token, Number: a.Number,
+			Hash: Hash(a.Kind, a.Payload, a.Headers, a.Priority), ClaimedMS: a.ClaimedAt.UnixMilli(), DueMS: a.DueAt.UnixMilli(),
+		})
+		return next(ctx, a)
+	}
+}
+
+// Observe records how attempts end; give it to WorkerOptions.Observe.
+func (r *Recorder) Observe(e waybill.Event) {
+	if e.Type != waybill.EventEnded {
+		return
+	}
+	line := Event{Op: OpEnd, Queue: e.Queue, Job: e.ID, Number: e.Attempt, Outcome: Fail, Code: string(e.Outcome)}
+	if e.Recorded {
+		line.Outcome = OK
+	}
+	r.Write(line)
+}
+
+// Hash is of what a job is: it is the same where all of it is.
+func Hash(kind string, payload []byte, headers map[string]string, priority int) string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%q %d ", kind, priority)
+	for _, name := range slices.Sorted(maps.Keys(headers)) {
+		fmt.Fprintf(h, "%q %q ", name, headers[name])
+	}
+	h.Write(payload)
+	return hex.EncodeToString(h.Sum(nil)[:12])
+}
+
+// OutcomeOf tells what an error of a call says of it.
+func OutcomeOf(err error) Outcome {
+	switch {
+	case err == nil:
+		return OK
+	case errors.Is(err, waybill.ErrUnknown):
+		return Unknown
+	}
+	return Fail
+}
+
+// codeOf is the word for an enqueue that was not taken.
+func codeOf(a waybill.Enqueued) string {
+	for word, err := range map[string]error{
+		"unknown": waybill.ErrUnknown, "unavailable": waybill.ErrUnavailable, "conflict": waybill.ErrConflict, "rejected": waybill.ErrFull,
+	} {
+		if errors.Is(a.Err, err) {
+			return word
+		}
+	}
+	return cmp.Or(string(a.Outcome), "error")
+}
