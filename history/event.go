@@ -5,15 +5,15 @@ type Op string
 
 // Lines of the clients, written as things happen.
 const (
-	// OpRun begins the history of a run: Seed, Commit, Note, Grade, LossMS.
+	// OpRun begins the history of a run: Seed, Commit, Note, Grade, LossMS, WindowMS, WaitMS.
 	OpRun Op = "run"
 	// OpEnqueue is an enqueue that was answered, or was given up: Queue, Job, Hash, Outcome, Code (the outcome's word, or
 	// that of the error); DelayMS. An event's queue is "topic:NAME".
 	OpEnqueue Op = "enqueue"
 	// OpAttempt is a handler that begins: Queue, Job, Number, Token, Hash, ClaimedMS, DueMS, Event.
 	OpAttempt Op = "attempt"
-	// OpEnd is an attempt whose end was sent: Queue, Job, Number, Outcome (ok: it is recorded, fail: the lease was lost),
-	// Code (waybill.AttemptOutcome).
+	// OpEnd is an attempt whose end was sent: Queue, Job, Number, Outcome (ok: it is recorded, fail: the lease was lost, or
+	// nobody answered), Code (waybill.AttemptOutcome). Begun is when the handler returned, where that is known.
 	OpEnd Op = "end"
 	// OpWait is a wait that returned: Queue, Job, Outcome, Code (the state it told, or the word of the error); Late is by
 	// how much it came back after the job's end, where that is known.
@@ -21,8 +21,9 @@ const (
 	// OpRow is a row of an outbox, or an event published through one: Queue, Job, Hash, Outcome (ok: its transaction was
 	// committed, fail: rolled back, unknown: its commit was not answered).
 	OpRow Op = "row"
-	// OpRequeue, OpCancel and OpDelete are an operator's: Queue, Job, Outcome, Code.
+	// OpRequeue, OpPromote, OpCancel and OpDelete are an operator's: Queue, Job, Outcome, Code.
 	OpRequeue Op = "requeue"
+	OpPromote Op = "promote"
 	OpCancel  Op = "cancel"
 	OpDelete  Op = "delete"
 	// OpSample is a look at a queue under way: Queue, Live, Capacity.
@@ -36,7 +37,7 @@ const (
 	// OpSubscription is a subscription that stood before the first event: Queue (topic/subscription).
 	OpSubscription Op = "subscription"
 	// OpJob is a job as it stands in the end: Queue, Job, Code (its state), Token, Number (attempts), Failures, Crashes,
-	// Snoozes, Requeues.
+	// Snoozes, Requeues. Note is "window" where only the settled window knows it: there are no counts then.
 	OpJob Op = "job"
 	// OpEffect is one row of what handlers wrote: Queue (the receipts' scope), Job (the receipts' key), Token.
 	OpEffect Op = "effect"
@@ -104,4 +105,8 @@ type Event struct {
 	// before the death of a server what it answered may be lost; 0 with "always".
 	Grade  string `json:"grade,omitempty"`
 	LossMS int64  `json:"loss_ms,omitempty"`
+	// WindowMS is how long an ended job is known at least, so that its ID is not taken again; 0 = longer than the run.
+	WindowMS int64 `json:"window_ms,omitempty"`
+	// WaitMS is how late a wait may come back; 0 = no bound is checked.
+	WaitMS int64 `json:"wait_ms,omitempty"`
 }

@@ -22,13 +22,25 @@ import (
 type Recorder struct {
 	process string
 
-	mu  sync.Mutex
-	w   io.Writer
-	err error
+	mu       sync.Mutex
+	w        io.Writer
+	err      error
+	returned map[handled]int64 // when handlers returned whose end was not told yet
 }
 
+// handled is an attempt whose handler has returned.
+type handled struct {
+	queue, job string
+	number     int
+}
+
+// mostReturned bounds what a recorder keeps that is given to Worker.Use alone.
+const mostReturned = 100_000
+
 // New gives a recorder that writes to w in the name of a process.
-func New(w io.Writer, process string) *Recorder { return &Recorder{process: process, w: w} }
+func New(w io.Writer, process string) *Recorder {
+	return &Recorder{process: process, w: w, returned: map[handled]int64{}}
+}
 
 // Err is the first error of writing; what came after it was not written.
 func (r *Recorder) Err() error {
@@ -75,15 +87,34 @@ func (r *Recorder) Enqueues(next waybill.Enqueuer) waybill.Enqueuer {
 	}
 }
 
-// Attempts records each handler that begins; give it to Worker.Use.
+// Attempts records each handler that begins; give it to Worker.Use, and Observe to the worker's options.
 func (r *Recorder) Attempts(next waybill.Handler) waybill.Handler {
 	return func(ctx context.Context, a *waybill.Attempt) ([]byte, error) {
 		r.Write(Event{
 			Op: OpAttempt, Queue: a.Queue, Job: a.ID, Event: a.Event, Token: a.Token, Number: a.Number,
 			Hash: Hash(a.Kind, a.Payload, a.Headers, a.Priority), ClaimedMS: a.ClaimedAt.UnixMilli(), DueMS: a.DueAt.UnixMilli(),
 		})
+		defer r.handlerReturned(handled{a.Queue, a.ID, a.Number})
 		return next(ctx, a)
 	}
+}
+
+func (r *Recorder) handlerReturned(h handled) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.returned) >= mostReturned {
+		clear(r.returned) // ends then say nothing of when they began
+	}
+	r.returned[h] = Now()
+}
+
+// whenReturned is when the handler of an attempt returned, 0 where that is not known. It is asked once.
+func (r *Recorder) whenReturned(h handled) int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	at := r.returned[h]
+	delete(r.returned, h)
+	return at
 }
 
 // Observe records how attempts end; give it to WorkerOptions.Observe.
@@ -91,7 +122,10 @@ func (r *Recorder) Observe(e waybill.Event) {
 	if e.Type != waybill.EventEnded {
 		return
 	}
-	line := Event{Op: OpEnd, Queue: e.Queue, Job: e.ID, Number: e.Attempt, Outcome: Fail, Code: string(e.Outcome)}
+	line := Event{
+		Op: OpEnd, Begun: r.whenReturned(handled{e.Queue, e.ID, e.Attempt}),
+		Queue: e.Queue, Job: e.ID, Number: e.Attempt, Outcome: Fail, Code: string(e.Outcome),
+	}
 	if e.Recorded {
 		line.Outcome = OK
 	}

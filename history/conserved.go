@@ -1,0 +1,42 @@
+package history
+
+import "strings"
+
+// eventPrefix stands before a topic's name where an event is told as a job.
+const eventPrefix = "topic:"
+
+// conserved is I1. Events are no jobs of a queue: what becomes of them is I13.
+func conserved(h *run, j *job, f finder) {
+	if !h.accounted[j.queue] || strings.HasPrefix(j.queue, eventPrefix) {
+		return
+	}
+	stands := j.all(OpJob, nil)
+	told := j.all(OpEnqueue, ok)
+	if len(stands) == 0 && len(told) == 0 {
+		return
+	}
+	f.Looked++
+	switch {
+	case len(stands) > 1:
+		f.found(j.violation("it stands in %d places", len(stands)), stands...)
+	case len(stands) == 1 || j.knownAsEnded():
+	case h.loss.count(told) == len(told):
+		h.forgotten++
+	default:
+		h.lost++
+		f.found(j.violation("it was accepted, and is lost"), j.newest(mostLines)...)
+	}
+}
+
+// knownAsEnded tells whether somebody was told that the job has ended, or may have deleted it.
+func (j *job) knownAsEnded() bool {
+	return j.has(OpEnd, ends) || j.has(OpDelete, notFailed) || j.has(OpWait, func(f *fact) bool { return terminal(f.code) || f.code == deleted })
+}
+
+// newest are the last lines of the job.
+func (j *job) newest(n int) (out []*fact) {
+	for i := max(0, len(j.facts)-n); i < len(j.facts); i++ {
+		out = append(out, &j.facts[i])
+	}
+	return out
+}

@@ -1,0 +1,49 @@
+package history
+
+// deleted is the state of a job that was.
+const deleted = "deleted"
+
+// requeues is how often the job may have been requeued.
+func (j *job) requeues() int {
+	n := len(j.all(OpRequeue, notFailed))
+	for _, s := range j.all(OpJob, nil) {
+		n = max(n, int(s.requeues))
+	}
+	return n
+}
+
+// oneEnd is I5.
+func oneEnd(h *run, j *job, f finder) {
+	ended := j.all(OpEnd, ends)
+	if len(ended) == 0 {
+		return
+	}
+	f.Looked++
+	more := j.lives() - 1 + j.requeues() + h.loss.count(ended)
+	if len(ended) > 1+more {
+		f.found(j.violation("it ended %d times", len(ended)), ended...)
+		return
+	}
+	if more > 0 || j.has(OpDelete, notFailed) {
+		return // which end counts can't be known
+	}
+	end := ended[0]
+	if later := j.first(OpAttempt, func(a *fact) bool { return a.number > end.number }); later != nil {
+		f.found(j.violation("it was delivered after it had ended"), end, later)
+	}
+	if stands := j.first(OpJob, nil); stands != nil {
+		j.standsAsItEnded(end, stands, f)
+	}
+}
+
+// standsAsItEnded compares the account with the end that a worker was told.
+func (j *job) standsAsItEnded(end, stands *fact, f finder) {
+	if stands.code != end.code {
+		f.found(j.violation("it ended %s, and stands as %s", end.code, stands.code), end, stands)
+		return
+	}
+	by := j.first(OpAttempt, func(a *fact) bool { return a.number == end.number })
+	if by != nil && by.token != 0 && stands.token != 0 && by.token != stands.token {
+		f.found(j.violation("its record names another attempt's token than that which ended it"), by, end, stands)
+	}
+}
