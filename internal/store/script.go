@@ -177,6 +177,17 @@ func (s *scripts) load(ctx context.Context, sc *script) error {
 	return wrapLoad(sc, s.rdb.ScriptLoad(ctx, sc.plain).Err())
 }
 
+// Load makes all scripts known to the server. Calls do so by themselves, each for its own; it is for those who watch calls, and
+// want none of them refused.
+func (s *Store) Load(ctx context.Context) error {
+	for _, sc := range s.scripts.all {
+		if err := s.scripts.load(ctx, sc); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func wrapLoad(sc *script, err error) error {
 	if err == nil {
 		return nil

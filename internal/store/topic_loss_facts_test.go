@@ -28,6 +28,22 @@ func TestTopicLoss(t *testing.T) {
 		f.is("3, 1 to 3", f.lost("mail"))
 		f.is(int64(0), f.sub("billing").Gone)
 	})
+	t.Run("a subscription of an empty stream knows the last event, also where stream and fields are gone", func(t *testing.T) {
+		t.Parallel()
+		f := newTopic(t, "billing")
+		f.have("a", "b", "c")
+		f.do("DEL", f.stream())
+		_, err := f.Unsubscribe(t.Context(), "billing")
+		f.must(err)
+		f.is(store.SubCreated, f.subscribe("billing", store.Beginning))
+		f.do("HDEL", f.Tag()+"meta", "n", "last")
+		f.pass(-time.Minute)
+		f.have("d")
+		entries, err := f.rdb.XRange(t.Context(), f.stream(), "-", "+").Result()
+		f.must(err)
+		f.is(id(3), entries[0].ID) // behind that of c, though the clock is before it
+		f.is("d", f.take("billing", 1))
+	})
 	t.Run("entries deleted one by one are counted with their range", func(t *testing.T) {
 		t.Parallel()
 		f := newTopic(t, "billing")

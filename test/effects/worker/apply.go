@@ -11,6 +11,7 @@ import (
 	"github.com/waybillhq/waybill"
 	"github.com/waybillhq/waybill/receipt"
 	"github.com/waybillhq/waybill/test/effects"
+	"github.com/waybillhq/waybill/test/internal/watched"
 )
 
 type handler func(context.Context, *waybill.Job[effects.Args]) error
@@ -20,7 +21,7 @@ func open(ctx context.Context, o effects.Orders, t *trap) (handler, error) {
 	if o.Driver == effects.Pgx {
 		return openPgx(ctx, o, t)
 	}
-	db, err := openWatched(o.Driver, o.DSN, t)
+	db, err := watched.Open(o.Driver, o.DSN, t.watch)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +61,7 @@ func (w writer) write(ctx context.Context, tx *sql.Tx, a *waybill.Attempt) error
 	if w.d == receipt.PostgreSQL {
 		marks = "$1, $2, $3"
 	}
-	_, err := tx.ExecContext(ctx, insertEffect+"(job, attempt, token) VALUES ("+marks+")", a.ID, a.Number, a.Token)
+	_, err := tx.ExecContext(ctx, watched.InsertEffect+"(job, attempt, token) VALUES ("+marks+")", a.ID, a.Number, a.Token)
 	return err
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/waybillhq/waybill/receipt"
 	"github.com/waybillhq/waybill/receipt/pgxreceipt"
 	"github.com/waybillhq/waybill/test/effects"
+	"github.com/waybillhq/waybill/test/internal/watched"
 )
 
 // openPgx gives the handler on pgx itself.
@@ -34,7 +35,7 @@ func openPgx(ctx context.Context, o effects.Orders, t *trap) (handler, error) {
 	}
 	return func(ctx context.Context, job *waybill.Job[effects.Args]) error {
 		_, err := r.Do(ctx, receipt.For(job), func(ctx context.Context, tx pgx.Tx) error {
-			_, err := tx.Exec(ctx, insertEffect+"(job, attempt, token) VALUES ($1, $2, $3)", job.ID, job.Number, job.Token)
+			_, err := tx.Exec(ctx, watched.InsertEffect+"(job, attempt, token) VALUES ($1, $2, $3)", job.ID, job.Number, job.Token)
 			return err
 		})
 		return err
@@ -55,7 +56,7 @@ func (t tracer) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.Trace
 
 func (t tracer) TraceQueryEnd(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryEndData) {
 	query, _ := ctx.Value(statementKey{}).(string)
-	step := stepOf(query)
+	step := effects.Step(watched.StepOf(query))
 	switch {
 	case data.Err != nil:
 		return

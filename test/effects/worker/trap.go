@@ -10,6 +10,7 @@ import (
 	"github.com/waybillhq/waybill"
 	"github.com/waybillhq/waybill/test/effects"
 	"github.com/waybillhq/waybill/test/internal/victim"
+	"github.com/waybillhq/waybill/test/internal/watched"
 )
 
 // attempt is the one that runs, and how far it has come.
@@ -66,6 +67,9 @@ func (t *trap) reach(a *attempt, s effects.Step) {
 		a.end()
 	}
 }
+
+// watch hears of the steps of transactions.
+func (t *trap) watch(ctx context.Context, s watched.Step) { t.reach(attemptOf(ctx), effects.Step(s)) }
 
 // end kills this process.
 func (a *attempt) end() {

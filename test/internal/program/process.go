@@ -16,7 +16,7 @@ import (
 // Process is a running program whose lines are of type S. It is safe for concurrent use.
 type Process[S any] struct {
 	cmd   *exec.Cmd
-	stdin io.Closer
+	stdin io.WriteCloser
 	ended chan struct{} // closed when it has ended and all that it said was read
 
 	mu     sync.Mutex
@@ -66,6 +66,12 @@ func (p *Process[S]) Said() []S {
 	defer p.mu.Unlock()
 	return p.said[:len(p.said):len(p.said)]
 }
+
+// Tell writes a line to its standard input. A program that has ended hears nothing.
+func (p *Process[S]) Tell(line string) { _, _ = io.WriteString(p.stdin, line+"\n") }
+
+// Signal sends a signal; none is sent to a program that has ended.
+func (p *Process[S]) Signal(sig os.Signal) { _ = p.cmd.Process.Signal(sig) }
 
 // Kill ends it with SIGKILL and returns when it has ended.
 func (p *Process[S]) Kill() {

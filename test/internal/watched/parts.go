@@ -1,23 +1,21 @@
-package main
+package watched
 
 import (
 	"context"
 	"database/sql/driver"
-
-	"github.com/waybillhq/waybill/test/effects"
 )
 
 type watchedTx struct {
 	driver.Tx
-	trap    *trap
-	attempt *attempt
+	watch Watch
+	begun context.Context //nolint:containedctx // of the transaction: Commit has none
 }
 
 func (t watchedTx) Commit() error {
-	t.trap.reach(t.attempt, effects.Committing)
+	t.watch(t.begun, Committing)
 	err := t.Tx.Commit()
 	if err == nil {
-		t.trap.reach(t.attempt, effects.Committed)
+		t.watch(t.begun, Committed)
 	}
 	return err
 }

@@ -1,45 +1,59 @@
-package main
+// Package watched opens databases whose statements a test sees, between the product and the driver: so a process can be
+// stopped at each step of a transaction, and the product knows nothing of it.
+package watched
 
 import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
 	"strings"
-
-	"github.com/waybillhq/waybill/test/effects"
 )
 
-// Statements by which steps are known. The table effect is the tests' own.
+// Step is a step of the transaction that has a receipt and an effect.
+type Step string
+
+// The steps, in their order.
 const (
-	insertReceipt = "INSERT INTO waybill_receipt ("
-	insertEffect  = "INSERT INTO effect "
+	Begun      Step = "transaction begun"
+	Entered    Step = "receipt inserted"
+	Written    Step = "effect written"
+	Committing Step = "before commit"
+	Committed  Step = "after commit"
 )
 
-// stepOf is the step that a statement is, once it is carried out; "" = none.
-func stepOf(query string) effects.Step {
+// Watch is called where a step is passed, with the context of its transaction.
+type Watch func(context.Context, Step)
+
+// InsertEffect begins the statement that is known as the effect; its table is the tests' own.
+const InsertEffect = "INSERT INTO effect "
+
+const insertReceipt = "INSERT INTO waybill_receipt ("
+
+// StepOf is the step that a statement is, once it is carried out; "" = none.
+func StepOf(query string) Step {
 	switch {
 	case strings.Contains(query, insertReceipt):
-		return effects.Entered
-	case strings.Contains(query, insertEffect):
-		return effects.Written
+		return Entered
+	case strings.Contains(query, InsertEffect):
+		return Written
 	}
 	return ""
 }
 
-// openWatched opens a database whose statements the trap sees.
-func openWatched(name, dsn string, t *trap) (*sql.DB, error) {
+// Open opens a database through a driver of database/sql: "sqlite", "pgx" or "mysql".
+func Open(name, dsn string, w Watch) (*sql.DB, error) {
 	plain, err := sql.Open(name, dsn)
 	if err != nil {
 		return nil, err
 	}
 	defer plain.Close()
-	return sql.OpenDB(connector{plain.Driver(), dsn, t}), nil
+	return sql.OpenDB(connector{plain.Driver(), dsn, w}), nil
 }
 
 type connector struct {
 	driver driver.Driver
 	dsn    string
-	trap   *trap
+	watch  Watch
 }
 
 func (c connector) Driver() driver.Driver { return c.driver }
@@ -49,13 +63,13 @@ func (c connector) Connect(context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &conn{Conn: inner, trap: c.trap}, nil
+	return &conn{Conn: inner, watch: c.watch}, nil
 }
 
 // conn passes everything on to a driver's connection, which must have the interfaces that all three drivers have.
 type conn struct {
 	driver.Conn
-	trap *trap
+	watch Watch
 }
 
 func (c *conn) Ping(ctx context.Context) error { return c.Conn.(driver.Pinger).Ping(ctx) }
@@ -84,9 +98,8 @@ func (c *conn) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, erro
 	if err != nil {
 		return nil, err
 	}
-	a := attemptOf(ctx)
-	c.trap.reach(a, effects.Begun)
-	return watchedTx{inner, c.trap, a}, nil
+	c.watch(ctx, Begun)
+	return watchedTx{inner, c.watch, ctx}, nil
 }
 
 func (c *conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
@@ -110,8 +123,8 @@ func (c *conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, e
 
 // done notes a statement that was carried out.
 func (c *conn) done(ctx context.Context, query string, err error) {
-	if step := stepOf(query); err == nil && step != "" {
-		c.trap.reach(attemptOf(ctx), step)
+	if step := StepOf(query); err == nil && step != "" {
+		c.watch(ctx, step)
 	}
 }
 
