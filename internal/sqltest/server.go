@@ -13,7 +13,7 @@ import (
 
 // startTimeout bounds a start, and the making of a database. It is long because CI machines are slow; a start takes
 // about two seconds.
-const startTimeout = 60 * time.Second
+const startTimeout = 180 * time.Second
 
 // one is a server of this test binary. It belongs to no single test.
 type one struct {

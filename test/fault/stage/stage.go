@@ -43,6 +43,7 @@ type Stage struct {
 	direct  *redis.Client
 	path    string
 	digests map[string]string
+	verbs   map[string]bool // of scripts
 	file    *os.File
 	made    int // processes so far
 }
@@ -56,7 +57,10 @@ const patience = 2 * time.Minute
 // New sets a stage up.
 func New(t testing.TB, o Options) *Stage {
 	t.Helper()
-	s := &Stage{TB: t, Options: o, digests: digests()}
+	s := &Stage{TB: t, Options: o, digests: digests(), verbs: map[string]bool{}}
+	for _, verb := range s.digests {
+		s.verbs[verb] = true
+	}
 	if s.Grade == "" {
 		s.Grade = "always"
 	}

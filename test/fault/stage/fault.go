@@ -1,0 +1,111 @@
+package stage
+
+import (
+	"context"
+	"os"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/waybillhq/waybill/history"
+	"github.com/waybillhq/waybill/internal/redistest"
+)
+
+// Fault is what happens to a process at a point.
+type Fault string
+
+// Faults.
+const (
+	Killed         Fault = "killed"          // by SIGKILL
+	Frozen         Fault = "frozen"          // by SIGSTOP, beyond its lease and until its work is somebody else's
+	RequestLost    Fault = "request lost"    // its next call does not come to Redis
+	ReplyLost      Fault = "reply lost"      // its next call is carried out, and not answered
+	Late           Fault = "delivered late"  // its next call comes to Redis after the next attempt has begun, and it was frozen meanwhile
+	RedisKilled    Fault = "redis killed"    // by SIGKILL, and started again
+	ScriptsFlushed Fault = "scripts flushed" // Redis forgets the scripts
+)
+
+// Faults gives all.
+func Faults() []Fault {
+	return []Fault{Killed, Frozen, RequestLost, ReplyLost, Late, RedisKilled, ScriptsFlushed}
+}
+
+// Play does a fault to a process that has come to its point, and lets it go on. moved tells whether its work is somebody else's
+// by now, and is not waited for longer than a few leases. It tells whether the fault came about, once that is known.
+func (s *Stage) Play(p *Process, f Fault, moved func() bool) (fired func() bool) {
+	s.Helper()
+	yes := func() bool { return true }
+	switch f {
+	case Killed:
+		p.Kill()
+		p.Go()
+	case Frozen:
+		p.Signal(syscall.SIGSTOP)
+		p.Go()
+		s.Within(4*p.Orders.Lease, moved)
+		p.Signal(syscall.SIGCONT)
+	case RequestLost:
+		return s.next(p, redistest.DropRequest)
+	case ReplyLost:
+		if _, step := p.Orders.Stop.call(); step != Answered {
+			return s.next(p, redistest.DropReply)
+		}
+		p.Proxy.Cut() // with the reply that is held
+		p.Go()
+	case Late:
+		return s.late(p, moved)
+	case RedisKilled:
+		s.Server.Kill()
+		p.Go()
+		s.Server.Restart()
+	case ScriptsFlushed:
+		s.Must(s.direct.ScriptFlush(s.Context()).Err())
+		p.Go()
+	}
+	return yes
+}
+
+// next gives the next call of a process a fate, and tells whether there was one.
+func (s *Stage) next(p *Process, fate redistest.Fate) (fired func() bool) {
+	var taken atomic.Bool
+	p.Proxy.Decide(func(r redistest.Request) redistest.Fate {
+		if !s.verbs[r.Verb] || taken.Swap(true) {
+			return redistest.Pass
+		}
+		return fate
+	})
+	p.Go()
+	return func() bool { return s.Within(6*p.Orders.Lease, func() bool { return p.Proxy.Faults()[fate] > 0 }) }
+}
+
+// late keeps the next call of a process, freezes it until its work is somebody else's, and delivers the call then.
+func (s *Stage) late(p *Process, moved func() bool) (fired func() bool) {
+	if _, step := p.Orders.Stop.call(); step == Answered { // a copy is kept
+		p.Signal(syscall.SIGSTOP)
+		p.Go()
+	} else {
+		if !s.next(p, redistest.Late)() {
+			return func() bool { return false }
+		}
+		p.Signal(syscall.SIGSTOP)
+	}
+	s.Within(4*p.Orders.Lease, moved)
+	ctx, stop := context.WithTimeout(s.Context(), 10*time.Second)
+	defer stop()
+	_, err := p.Proxy.Deliver(ctx)
+	s.Must(err)
+	p.Signal(syscall.SIGCONT)
+	return func() bool { return true }
+}
+
+// Tell writes a fault into the history.
+func (s *Stage) Tell(at Point, f Fault, fired bool) {
+	e := history.Event{Op: history.OpFault, Boundary: string(at), Code: string(f), Outcome: history.Fail}
+	if fired {
+		e.Outcome = history.OK
+	}
+	s.History.Write(e)
+}
+
+// Term tells a process to stop, as a supervisor does.
+func (p *Process) Term() { p.Signal(os.Signal(syscall.SIGTERM)) }
