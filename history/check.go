@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// ErrUnreadable: a line is not one that Check knows. The error is a *LineError.
+// ErrUnreadable is the error of a history with a line that Check does not know: a *LineError.
 var ErrUnreadable = errors.New("history can't be read")
 
 // LineError says which line can't be read.

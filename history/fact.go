@@ -91,7 +91,6 @@ func (j *job) violation(format string, args ...any) Violation {
 
 // Conditions.
 func ok(f *fact) bool        { return f.outcome == OK }
-func failed(f *fact) bool    { return f.outcome == Fail }
 func notFailed(f *fact) bool { return f.outcome != Fail }
 func accepts(f *fact) bool   { return f.outcome == OK && f.code != "duplicate" }
 func ends(f *fact) bool      { return f.outcome == OK && terminal(f.code) }

@@ -4,11 +4,7 @@ import "strings"
 
 // sent is what the job was made from: lines of its enqueues and rows, and those of the event in a subscription.
 func (h *run) sent(j *job) (out []*fact) {
-	from := []*job{j}
-	for _, e := range h.eventsOf(j) {
-		from = append(from, e)
-	}
-	for _, j := range from {
+	for _, j := range append([]*job{j}, h.eventsOf(j)...) {
 		out = append(out, j.all(OpEnqueue, nil)...)
 		out = append(out, j.all(OpRow, nil)...)
 	}

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 )
@@ -43,14 +44,19 @@ func oneHolder(h *run, j *job, f finder) {
 	}
 }
 
-// onceEach finds numbers that come more often than the job's lives and the deaths of servers allow.
+// onceEach finds numbers that come more often than the job's lives and the deaths of servers allow: what was given again was
+// to be forgotten before.
 func (h *run) onceEach(facts []*fact, lives int, found func(int, []*fact)) {
 	if len(facts) < 2 {
 		return
 	}
 	groups := byNumber(facts)
 	for _, number := range slices.Sorted(maps.Keys(groups)) {
-		if same := groups[number]; len(same) > lives+h.loss.count(same) {
+		same := groups[number]
+		slices.SortStableFunc(same, func(a, b *fact) int {
+			return cmp.Or(cmp.Compare(a.claimed, b.claimed), cmp.Compare(a.done, b.done))
+		})
+		if len(same) > lives+h.loss.count(same[:len(same)-1]) {
 			found(len(same), same)
 		}
 	}

@@ -49,7 +49,8 @@ type Violation struct {
 
 // Line is one of the history's, in short.
 type Line struct {
-	Number int64  `json:"number"` // from 1
+	File   string `json:"file"`   // "" = the one that was read; set by those who read several as one
+	Number int64  `json:"number"` // from 1, in its file
 	Text   string `json:"text"`
 }
 
@@ -89,7 +90,7 @@ func (f finder) found(v Violation, by ...*fact) {
 	}
 	v.Lines = []Line{}
 	for _, line := range by[:min(len(by), mostLines)] {
-		v.Lines = append(v.Lines, Line{line.line, line.String()})
+		v.Lines = append(v.Lines, Line{Number: line.line, Text: line.String()})
 	}
 	f.Violations = append(f.Violations, v)
 }

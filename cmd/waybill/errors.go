@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/waybillhq/waybill"
+	"github.com/waybillhq/waybill/history"
 	"github.com/waybillhq/waybill/internal/database"
 	"github.com/waybillhq/waybill/internal/store"
 	"github.com/waybillhq/waybill/outbox"
@@ -89,6 +90,7 @@ var meanings = []meaning{
 	{errEventsLeft, exitState, "state", nil},
 	{database.ErrURL, exitInvalid, "invalid", nil},
 	{database.ErrConnect, exitUnavailable, "unavailable", databaseHint},
+	{history.ErrUnreadable, exitInvalid, "invalid", nil},
 	{errInterrupted, exitOther, "interrupted", nil},
 	{errDeclined, exitOther, "declined", nil},
 }

@@ -93,7 +93,7 @@ Exit status:
 	f.BoolVar(&a.json, "json", false, "print JSON, one object a line")
 	root.AddCommand(
 		a.enqueueCommand(), a.workCommand(), a.jobCommand(), a.queueCommand(), a.workerCommand(), a.auditCommand(),
-		a.topicCommand(), a.receiptsCommand(), a.outboxCommand(), a.migrateCommand(),
+		a.topicCommand(), a.receiptsCommand(), a.outboxCommand(), a.migrateCommand(), a.verifyCommand(),
 		a.devCommand(), a.demoCommand(), a.demoWorkerCommand(), a.versionCommand(), a.completionCommand(),
 	)
 	return root

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"os"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -37,9 +38,10 @@ func Binary(t testing.TB) string {
 	return binary
 }
 
-// launch starts a server and waits until it answers. args come last and so win
-// over the defaults here.
-func launch(ctx context.Context, binary, dir, network, addr string, args []string) (*devredis.Process, error) {
+// launch starts a server and waits until it answers. command is the program, and
+// what stands before its arguments. args come last and so win over the defaults
+// here.
+func launch(ctx context.Context, command []string, dir, network, addr string, args []string) (*devredis.Process, error) {
 	all := []string{"--daemonize", "no", "--save", "", "--appendonly", "no"}
 	if network == "unix" {
 		all = append(all, "--port", "0", "--unixsocket", addr, "--unixsocketperm", "700")
@@ -50,7 +52,7 @@ func launch(ctx context.Context, binary, dir, network, addr string, args []strin
 		}
 		all = append(all, "--bind", host, "--port", port)
 	}
-	p, err := devredis.Command{Binary: binary, Args: append(all, args...), Dir: dir}.Start()
+	p, err := devredis.Command{Binary: command[0], Args: slices.Concat(command[1:], all, args), Dir: dir}.Start()
 	if err != nil {
 		return nil, err
 	}
@@ -63,14 +65,14 @@ func launch(ctx context.Context, binary, dir, network, addr string, args []strin
 
 // launchFree is launch on a free port, on another one when the port was taken
 // before the server could use it.
-func launchFree(ctx context.Context, binary, dir string, args []string) (p *devredis.Process, addr string, err error) {
+func launchFree(ctx context.Context, command []string, dir string, args []string) (p *devredis.Process, addr string, err error) {
 	for range 5 {
 		port, portErr := devredis.FreePort(ctx)
 		if portErr != nil {
 			return nil, "", portErr
 		}
 		addr = net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
-		p, err = launch(ctx, binary, dir, "tcp", addr, args)
+		p, err = launch(ctx, command, dir, "tcp", addr, args)
 		if !errors.Is(err, devredis.ErrAddrInUse) {
 			break
 		}

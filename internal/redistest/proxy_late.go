@@ -10,9 +10,8 @@ import (
 
 // kept is a frame that is to be delivered later, on another connection.
 type kept struct {
-	verb  string
+	Request
 	hello [][]byte // what this connection had said of itself before
-	raw   []byte
 }
 
 // handshake is what a connection said of itself, in order: the last frame of each sort.
@@ -43,7 +42,7 @@ func (h *handshake) note(r Request) {
 }
 
 func (h *handshake) before(r Request) kept {
-	return kept{verb: r.Verb, hello: slices.Clone(h.said), raw: r.Raw}
+	return kept{Request: r, hello: slices.Clone(h.said)}
 }
 
 // keep keeps a frame for Deliver, and counts the fate.
@@ -54,10 +53,10 @@ func (p *Proxy) keep(f Fate, k kept) {
 	p.late = append(p.late, k)
 }
 
-// Deliver sends the frames that were kept, in order, and gives their replies as they came. Each goes on a new connection,
+// Deliver sends the frames that were kept, in order, and gives them back with their replies. Each goes on a new connection,
 // behind what its own had sent of HELLO, AUTH, SELECT and CLIENT SETNAME or SETINFO. Where that fails this frame and the
 // ones behind it stay kept. Rules are not asked.
-func (p *Proxy) Deliver(ctx context.Context) (replies [][]byte, err error) {
+func (p *Proxy) Deliver(ctx context.Context) (answered []Request, err error) {
 	p.mu.Lock()
 	late := p.late
 	p.late = nil
@@ -68,11 +67,12 @@ func (p *Proxy) Deliver(ctx context.Context) (replies [][]byte, err error) {
 			p.mu.Lock()
 			p.late = append(slices.Clone(late[i:]), p.late...)
 			p.mu.Unlock()
-			return replies, fmt.Errorf("redistest: deliver %s: %w", k.verb, err)
+			return answered, fmt.Errorf("redistest: deliver %s: %w", k.Verb, err)
 		}
-		replies = append(replies, reply)
+		k.Reply = reply
+		answered = append(answered, k.Request)
 	}
-	return replies, nil
+	return answered, nil
 }
 
 func (p *Proxy) deliver(ctx context.Context, k kept) ([]byte, error) {
@@ -89,7 +89,7 @@ func (p *Proxy) deliver(ctx context.Context, k kept) ([]byte, error) {
 			return nil, fmt.Errorf("handshake: %w", err)
 		}
 	}
-	return ask(conn, in, k.raw)
+	return ask(conn, in, k.Raw)
 }
 
 // ask sends a frame and waits for its reply.

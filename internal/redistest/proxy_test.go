@@ -199,11 +199,11 @@ func isTimeout(err error) bool {
 // delivers expects what the kept frames are answered.
 func (w *wire) delivers(want ...string) {
 	w.Helper()
-	replies, err := w.proxy.Deliver(w.Context())
+	answered, err := w.proxy.Deliver(w.Context())
 	must(w.T, err)
 	var got strings.Builder
-	for _, r := range replies {
-		got.Write(r)
+	for _, r := range answered {
+		got.Write(r.Reply)
 	}
 	if got.String() != strings.Join(want, "") {
 		w.Errorf("replies are %q, want %q", got.String(), want)

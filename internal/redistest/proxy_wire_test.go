@@ -24,8 +24,8 @@ func TestProxy_Deliver(t *testing.T) {
 		w.fate("incr", redistest.Late)
 		w.rdb.Incr(t.Context(), "n")
 		w.server.Kill()
-		if replies, err := w.proxy.Deliver(t.Context()); err == nil {
-			t.Errorf("a dead server answers %q", replies)
+		if answered, err := w.proxy.Deliver(t.Context()); err == nil {
+			t.Errorf("a dead server answers %v", answered)
 		}
 		w.server.Restart()
 		w.delivers(":1\r\n")

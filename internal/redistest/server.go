@@ -38,12 +38,19 @@ func TCP() Option {
 	return func(s *Server) { s.network = "tcp" }
 }
 
+// Holding makes the server start on a data directory that fill has filled.
+func Holding(fill func(dir string) error) Option {
+	return func(s *Server) { s.fill = fill }
+}
+
 // Server is a private Redis server. Its methods belong to the goroutine of the
 // test that started it, except Client, URL, Addr and Network, which any
 // goroutine may call. All failures end the test.
 type Server struct {
 	t       testing.TB
-	binary  string
+	command []string // the program, and what stands before its arguments
+	preload *preload // nil = none
+	fill    func(dir string) error
 	dir     string
 	network string
 	addr    string
@@ -55,7 +62,7 @@ type Server struct {
 // the test ends.
 func Start(t testing.TB, o ...Option) *Server {
 	t.Helper()
-	s := &Server{t: t, binary: Binary(t), network: "unix"}
+	s := &Server{t: t, command: []string{Binary(t)}, network: "unix"}
 	for _, opt := range o {
 		opt(s)
 	}
@@ -68,6 +75,14 @@ func Start(t testing.TB, o ...Option) *Server {
 		s.addr = filepath.Join(dir, "s")
 	}
 	t.Cleanup(s.cleanup)
+	if s.fill != nil {
+		if err := s.fill(dir); err != nil {
+			t.Fatalf("redistest: %v", err)
+		}
+	}
+	if s.preload != nil {
+		s.command = s.preload.begin(t, dir, s.command[0])
+	}
 	s.launch()
 	return s
 }
@@ -92,9 +107,9 @@ func (s *Server) launch() {
 	var p *devredis.Process
 	var err error
 	if s.addr == "" {
-		p, s.addr, err = launchFree(ctx, s.binary, s.dir, s.args)
+		p, s.addr, err = launchFree(ctx, s.command, s.dir, s.args)
 	} else {
-		p, err = launch(ctx, s.binary, s.dir, s.network, s.addr, s.args)
+		p, err = launch(ctx, s.command, s.dir, s.network, s.addr, s.args)
 	}
 	if err != nil {
 		s.t.Fatalf("redistest: %v", err)
@@ -127,6 +142,12 @@ func (s *Server) Dir() string { return s.dir }
 
 // PID is the process ID of the running server; after Restart it is another.
 func (s *Server) PID() int { return s.process.PID() }
+
+// Done is closed when the running server has ended, by itself too; after Restart it is another.
+func (s *Server) Done() <-chan struct{} { return s.process.Done() }
+
+// Output is what the running server wrote last, at most 4 KiB.
+func (s *Server) Output() string { return s.process.Output() }
 
 // Kill ends the server with SIGKILL and returns when it has ended.
 func (s *Server) Kill() { s.process.Kill() }

@@ -45,7 +45,7 @@ func startShared(binary string) (p *devredis.Process, addr string, err error) {
 	// The server outlives the test that starts it.
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
-	return launchFree(ctx, binary, os.TempDir(), nil)
+	return launchFree(ctx, []string{binary}, os.TempDir(), nil)
 }
 
 // Main runs the tests, ends the shared server and exits. If the tests passed, it

@@ -98,6 +98,9 @@ func grades(t testing.TB, grade string) []redistest.Option {
 	return nil
 }
 
+// Direct is a client straight to the server.
+func (s *Stage) Direct() *redis.Client { return s.direct }
+
 // Must ends the run where there is an error.
 func (s *Stage) Must(err error) {
 	s.Helper()

@@ -1,0 +1,52 @@
+package broken
+
+// enqueueFaults add jobs otherwise than promised.
+func enqueueFaults() []Fault {
+	return []Fault{
+		{
+			Name: "duplicate-of-anything", Breaks: "an ID that is known answers duplicate, whatever the payload: new work is dropped",
+			Edits: []Edit{{
+				lua("enqueue"), "  if old[1] ~= string.sub(blob, 3, 13) then return 'conflict' end\n", "",
+			}}, Caught: scripts(),
+		},
+		{
+			Name: "capacity-read-before", Breaks: "the producer reads how full the queue is, and the script adds without a look",
+			Edits: []Edit{
+				{lua("enqueue"), "local capacity = tonumber(meta[2])\n", "local capacity = nil\n"},
+				{"internal/store/enqueue.go", "	reply, unsure, err := q.call(ctx, verb, args...)\n", `	if IS_BROKEN {
+		s, err := q.Stats(ctx)
+		if err == nil && s.Capacity >= 0 && s.Live() >= s.Capacity {
+			for i := range out {
+				out[i] = Enqueued{Outcome: Full, Depth: s.Live(), Capacity: s.Capacity}
+			}
+			return nil, nil
+		}
+	}
+	reply, unsure, err := q.call(ctx, verb, args...)
+`},
+			}, Caught: scripts(),
+		},
+		{
+			Name: "retries-take-no-room", Breaks: "jobs that wait to be tried again do not count against the capacity",
+			Edits: []Edit{{
+				lua("head"), "local others = {URGENT, SUSPECTS, PARKED, DUE, RETRY, OVERFLOW}", "local others = {URGENT, SUSPECTS, PARKED, DUE, OVERFLOW}",
+			}}, Caught: scripts(),
+		},
+		{
+			Name: "requeue-over-capacity", Breaks: "dead jobs are made ready again without a look at the capacity",
+			Edits: []Edit{{
+				lua("requeue"), "  if capacity and live >= capacity then return 'full' end\n", "",
+			}}, Caught: scripts(),
+		},
+		{
+			Name: "deleted-is-forgotten", Breaks: "a deleted job is not remembered: a late repeat of its enqueue brings it back",
+			Edits:  []Edit{{lua("delete"), "    remember(id, keep, 'd', '-')\n", "\n"}},
+			Caught: scripts(),
+		},
+		{
+			Name: "told-unread", Breaks: "words for an outbox are taken away though they changed since they were read",
+			Edits:  []Edit{{lua("told"), "if value == ARGV[5 + 2 * i] then", "if value then"}},
+			Caught: scripts(),
+		},
+	}
+}

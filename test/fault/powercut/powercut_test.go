@@ -1,0 +1,96 @@
+package powercut_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+// most is how much of what is wrong with an image is printed.
+const most = 10
+
+// TestR6_powerCut (R6, tier T6): whatever a power cut leaves of the append-only file, a server starts on it, no transition
+// is applied by half, and what is there can be worked off. With fsync always nothing is lost that anybody was told; with
+// everysec nothing that was told before the last write that the disk has.
+func TestR6_powerCut(t *testing.T) {
+	for _, grade := range []string{"always", "everysec"} {
+		t.Run(grade, func(t *testing.T) {
+			t.Parallel()
+			e, rnd := extentOf(t), seeded(t)
+			p := play(t, grade, e, rnd)
+			frames := framesOf(t, p.log)
+			cuts := p.cuts(t, frames, e.images, rnd)
+			p.tell(t, cuts)
+			for n, c := range cuts {
+				t.Run(fmt.Sprintf("%d %s", n, c), func(t *testing.T) {
+					t.Parallel()
+					p.check(t, frames, c)
+				})
+			}
+			if grade == "always" {
+				p.bites(t, frames)
+				p.remnant(t, frames)
+			} else {
+				p.lossy(t, rnd)
+			}
+		})
+	}
+}
+
+// tell logs what was drawn, and fails where a kind of image is missing.
+func (p *tape) tell(t *testing.T, cuts []cut) {
+	t.Helper()
+	count := map[kind]int{}
+	window := int64(0)
+	for _, c := range cuts {
+		count[c.kind]++
+		window = max(window, c.at-p.holds(p.durable(c.at)))
+	}
+	t.Logf("%d jobs, %d bytes, %d images %v; the longest time that a cut takes back is %s, the slowest sync took %s",
+		len(p.jobs), len(p.log), len(cuts), count, time.Duration(window), time.Duration(p.slowest()))
+	for _, k := range kinds {
+		if count[k] == 0 {
+			t.Errorf("no image %s", k)
+		}
+	}
+	// The stated window, and the time of a sync that the disk was slow to do: a write waits for it.
+	if stated := 2*time.Second + time.Duration(p.slowest()); time.Duration(window) > stated {
+		t.Errorf("a cut takes back %s: more than %s", time.Duration(window), stated)
+	}
+}
+
+// check starts a server on what a cut left, and looks at everything.
+func (p *tape) check(t *testing.T, frames []frame, c cut) {
+	t.Helper()
+	m := start(t, p, p.log[:c.size])
+	rewrite := false
+	switch got, want := m.size(), whole(frames, c.size); {
+	case got > want && c.kind == transaction:
+		rewrite = true // see remnant
+	case got != want:
+		m.say("the server took %d bytes of %d: whole transactions end at %d", got, c.size, want)
+	}
+	m.compare(p.promised(c))
+	m.sound()
+	if rewrite {
+		m.rewrite()
+	}
+	m.drain()
+	m.sound()
+	m.restart()
+	m.sound()
+	m.purge()
+	m.report()
+}
+
+// report fails the test with what is wrong.
+func (m *image) report() {
+	m.t.Helper()
+	for n, w := range m.wrong {
+		if n == most {
+			m.t.Errorf("and %d more", len(m.wrong)-most)
+			return
+		}
+		m.t.Error(w)
+	}
+}
