@@ -42,6 +42,8 @@ func TestCheck_OneEnd(t *testing.T) {
 		},
 		"a second end that failed is none":       {lines: whole("a").and(end(5, "a", 1, "dead", outcome(history.Fail)))},
 		"it is delivered after its end":          {lines: whole("a").but(3, attempt(5, "a", 2)), breaks: "I5", text: "after it had ended"},
+		"it was dead, and cut":                   {lines: tape{enqueue(1, "a"), attempt(2, "a", 1), end(3, "a", 1, "dead"), line(history.OpWait, 4, "a", code("dead")), stands("a", "deleted", 0, func(e *history.Event) { e.Note = "window" })}},
+		"it was completed, and is deleted":       {lines: whole("a").but(3, stands("a", "deleted", 0, func(e *history.Event) { e.Note = "window" })), breaks: "I5"},
 		"it stands as something else":            {lines: whole("a").but(3, stands("a", "retry", 1)), breaks: "I5", text: "stands as retry"},
 		"it was deleted afterwards":              {lines: whole("a").but(3, stands("a", "deleted", 1), line(history.OpDelete, 9, "a"))},
 		"a server that died forgot the end":      {lines: whole("a").but(3, run("everysec", 1000), killed(5), attempt(9, "a", 2), end(10, "a", 2, "completed"), stands("a", "completed", 2))},
@@ -79,11 +81,20 @@ func TestCheck_Arithmetic(t *testing.T) {
 
 func TestCheck_NotEarly(t *testing.T) {
 	hold(t, "I10", map[string]fact{
-		"a job is claimed when it is due":   {lines: tape{enqueue(1, "a", delayed(100)), attempt(101, "a", 1, claimed(5000, 5000))}},
-		"it is claimed before":              {lines: tape{enqueue(1, "a"), attempt(2, "a", 1, claimed(4999, 5000))}, breaks: "I10", text: "1 ms before"},
-		"its due time is a lie":             {lines: tape{enqueue(1, "a", delayed(100)), attempt(50, "a", 1, claimed(5000, 5000))}, breaks: "I10", text: "delay of 100"},
-		"the server's clock was set":        {lines: tape{enqueue(1, "a", delayed(100)), attempt(50, "a", 1, claimed(5000, 5000)), line(history.OpFault, 20, "", in(""), code("clock forward"))}},
-		"the first of two enqueues counts":  {lines: tape{enqueue(60, "a", code("duplicate"), delayed(100)), enqueue(1, "a", delayed(100)), attempt(101, "a", 1, claimed(5000, 5000))}},
-		"an operator may promote it (none)": {lines: tape{enqueue(1, "b"), attempt(2, "b", 1, claimed(9, 9)), enqueue(1, "a"), line(history.OpPromote, 2, "a"), attempt(3, "a", 1, claimed(4999, 5000))}},
+		"a job is claimed when it is due":  {lines: tape{enqueue(1, "a", delayed(100)), attempt(101, "a", 1, claimed(5000, 5000))}},
+		"it is claimed before":             {lines: tape{enqueue(1, "a"), attempt(2, "a", 1, claimed(4999, 5000))}, breaks: "I10", text: "1 ms before"},
+		"its due time is a lie":            {lines: tape{enqueue(1, "a", delayed(100)), attempt(50, "a", 1, claimed(5000, 5000))}, breaks: "I10", text: "delay of 100"},
+		"the first of two enqueues counts": {lines: tape{enqueue(60, "a", code("duplicate"), delayed(100)), enqueue(1, "a", delayed(100)), attempt(101, "a", 1, claimed(5000, 5000))}},
+		"an operator may promote it":       {lines: tape{enqueue(1, "b"), attempt(2, "b", 1, claimed(9, 9)), enqueue(1, "a"), line(history.OpPromote, 2, "a"), attempt(3, "a", 1, claimed(4999, 5000))}},
 	})
+}
+
+func TestCheck_ClockWasSet(t *testing.T) {
+	t.Parallel()
+	set := line(history.OpFault, 20, "", in(""), code("clock back"))
+	r, err := history.Check(tape{enqueue(1, "a"), attempt(2, "a", 1, claimed(4999, 5000)), set}.read(t))
+	must(t, err)
+	if i := r.Invariant("I10"); i.Looked != 0 || i.Violated != 0 {
+		t.Errorf("after the server's clock was set I10 says %+v", i)
+	}
 }

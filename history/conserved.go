@@ -19,12 +19,25 @@ func conserved(h *run, j *job, f finder) {
 	switch {
 	case len(stands) > 1:
 		f.found(j.violation("it stands in %d places", len(stands)), stands...)
-	case len(stands) == 1 || j.knownAsEnded():
+	case len(stands) == 1:
+		h.deletedIsGone(j, stands[0], f)
+	case j.knownAsEnded():
 	case h.loss.count(told) == len(told):
 		h.forgotten++
 	default:
 		h.lost++
 		f.found(j.violation("it was accepted, and is lost"), j.newest(mostLines)...)
+	}
+}
+
+// deletedIsGone finds a job that stands although somebody was told that it was deleted, and nobody enqueued it since.
+func (h *run) deletedIsGone(j *job, stands *fact, f finder) {
+	gone := j.first(OpDelete, ok)
+	if gone == nil || stands.onlyWindow || stands.code == deleted || h.loss.forgets(gone) {
+		return
+	}
+	if !j.has(OpEnqueue, func(e *fact) bool { return notFailed(e) && e.done > gone.made() }) && !j.has(OpRow, notFailed) {
+		f.found(j.violation("it was deleted, and told so, and stands as %s", stands.code), gone, stands)
 	}
 }
 

@@ -3,9 +3,10 @@ package history
 // rounding is by how much two readings of one clock may differ in whole milliseconds.
 const rounding = 2
 
-// notEarly is I10. It goes by Redis's clock, and where the enqueue was seen by the machine's too, which nobody sets.
+// notEarly is I10. It goes by Redis's clock, and where the enqueue was seen by the machine's too, which nobody sets. Where
+// Redis's clock was set during the run, nothing can be said.
 func notEarly(h *run, j *job, f finder) {
-	if j.has(OpPromote, notFailed) {
+	if h.jumps || j.has(OpPromote, notFailed) {
 		return
 	}
 	sent := int64(0) // when the first enqueue was made, ns
@@ -21,7 +22,7 @@ func notEarly(h *run, j *job, f finder) {
 		case a.claimed < a.due:
 			f.found(j.violation("attempt %d was claimed %d ms before it was due", a.number, a.due-a.claimed), a)
 			return
-		case delay > 0 && !h.jumps && a.done < sent+(delay-rounding)*ms:
+		case delay > 0 && a.done < sent+(delay-rounding)*ms:
 			f.found(j.violation("attempt %d began %d ms after the enqueue, with a delay of %d", a.number, (a.done-sent)/ms, delay), a)
 			return
 		}

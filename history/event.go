@@ -7,8 +7,8 @@ type Op string
 const (
 	// OpRun begins the history of a run: Seed, Commit, Note, Grade, LossMS, WindowMS, WaitMS.
 	OpRun Op = "run"
-	// OpEnqueue is an enqueue that was answered, or was given up: Queue, Job, Hash, Outcome, Code (the outcome's word, or
-	// that of the error); DelayMS. An event's queue is "topic:NAME".
+	// OpEnqueue is an enqueue that was answered, or was given up: Queue, Job, Hash, Fingerprint, Outcome, Code (the outcome's
+	// word, or that of the error); DelayMS. An event's queue is "topic:NAME".
 	OpEnqueue Op = "enqueue"
 	// OpAttempt is a handler that begins: Queue, Job, Number, Token, Hash, ClaimedMS, DueMS, Event.
 	OpAttempt Op = "attempt"
@@ -29,6 +29,8 @@ const (
 	// OpSample is a look at a queue under way: Queue, Live, Capacity.
 	OpSample Op = "sample"
 	// OpFault is a fault: Boundary (where it was played), Code (which), Outcome (ok: it fired there, with work in flight).
+	// Codes that begin with "redis killed" allow the loss that the grade allows; one that begins with "clock" says that the
+	// server's clock was set. Others are counted only.
 	OpFault Op = "fault"
 )
 
@@ -72,14 +74,16 @@ type Event struct {
 	Done  int64 `json:"done"`
 	AtMS  int64 `json:"at_ms"` // Done, by this process's wall clock: for readers, no check goes by it
 
-	Queue   string  `json:"queue,omitempty"`
-	Job     string  `json:"job,omitempty"`
-	Event   string  `json:"event,omitempty"`
-	Token   string  `json:"token,omitempty"`
-	Number  int     `json:"number,omitempty"`
-	Hash    string  `json:"hash,omitempty"` // of kind, payload, headers and priority
-	Outcome Outcome `json:"outcome,omitempty"`
-	Code    string  `json:"code,omitempty"`
+	Queue  string `json:"queue,omitempty"`
+	Job    string `json:"job,omitempty"`
+	Event  string `json:"event,omitempty"`
+	Token  string `json:"token,omitempty"`
+	Number int    `json:"number,omitempty"`
+	Hash   string `json:"hash,omitempty"` // of kind, payload, headers and priority
+	// Fingerprint is of kind and payload alone: what decides whether an ID is asked for again. "" = Hash does.
+	Fingerprint string  `json:"fingerprint,omitempty"`
+	Outcome     Outcome `json:"outcome,omitempty"`
+	Code        string  `json:"code,omitempty"`
 
 	ClaimedMS int64 `json:"claimed_ms,omitempty"`
 	DueMS     int64 `json:"due_ms,omitempty"`

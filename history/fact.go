@@ -13,6 +13,7 @@ type fact struct {
 	outcome              Outcome
 	process, code, event string
 	hash, token          uint64 // sums; 0 = none
+	fingerprint          uint64 // likewise; that of hash where there is none of its own
 	begun, done          int64
 	claimed, due         int64 // ms
 	delay, late          int64 // ms

@@ -20,7 +20,7 @@ func oneIdentity(h *run, j *job, f finder) {
 			f.found(j.violation("it was accepted twice"), taken, t)
 			return
 		}
-		if t.hash != first.hash && t.hash != 0 && first.hash != 0 && !(anew && taken != nil) {
+		if t.fingerprint != first.fingerprint && t.fingerprint != 0 && first.fingerprint != 0 && !(anew && taken != nil) {
 			f.found(j.violation("its ID was taken for two payloads"), first, t)
 			return
 		}

@@ -3,6 +3,7 @@ package history
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -174,7 +175,7 @@ func (h *run) job(k key) *job {
 func (h *run) fact(e Event, id string) fact {
 	f := fact{
 		line: h.lines, op: Op(h.word(string(e.Op))), outcome: Outcome(h.word(string(e.Outcome))), process: h.word(e.Process),
-		code: h.word(e.Code), hash: h.sums.of(e.Hash), token: h.sums.of(e.Token), begun: e.Begun, done: e.Done,
+		code: h.word(e.Code), hash: h.sums.of(e.Hash), token: h.sums.of(e.Token), fingerprint: h.sums.of(cmp.Or(e.Fingerprint, e.Hash)), begun: e.Begun, done: e.Done,
 		claimed: e.ClaimedMS, due: e.DueMS, delay: e.DelayMS, late: e.LateMS, number: int32(e.Number),
 		failures: int32(e.Failures), crashes: int32(e.Crashes), snoozes: int32(e.Snoozes), requeues: int32(e.Requeues),
 		onlyWindow: e.Op == OpJob && e.Note == windowNote, event: e.Event,

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/waybillhq/waybill"
+	"github.com/waybillhq/waybill/internal/record"
 )
 
 // Recorder writes the history of one process. It is safe for concurrent use. Each line is one call of Write, so many
@@ -76,7 +77,8 @@ func (r *Recorder) Enqueues(next waybill.Enqueuer) waybill.Enqueuer {
 			q := requests[i]
 			e := Event{
 				Op: OpEnqueue, Begun: begun, Done: done, Queue: a.Queue, Job: a.ID, DelayMS: q.Delay.Milliseconds(),
-				Hash: Hash(q.Kind, q.Payload, q.Headers, q.Priority), Outcome: OutcomeOf(a.Err), Code: string(a.Outcome),
+				Hash: Hash(q.Kind, q.Payload, q.Headers, q.Priority), Fingerprint: record.Fingerprint(q.Kind, q.Payload),
+				Outcome: OutcomeOf(a.Err), Code: string(a.Outcome),
 			}
 			if a.Err != nil {
 				e.Code = codeOf(a)

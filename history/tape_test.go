@@ -115,7 +115,8 @@ func code(c string) func(*history.Event) { return func(e *history.Event) { e.Cod
 
 func hash(h string) func(*history.Event) { return func(e *history.Event) { e.Hash = h } }
 
-func token(tok string) func(*history.Event) { return func(e *history.Event) { e.Token = tok } }
+func fingerprint(f string) func(*history.Event) { return func(e *history.Event) { e.Fingerprint = f } }
+func token(tok string) func(*history.Event)     { return func(e *history.Event) { e.Token = tok } }
 
 func begun(at int64) func(*history.Event) {
 	return func(e *history.Event) { e.Begun = (1000 + at) * milli }

@@ -18,7 +18,7 @@ func (h *run) contradicts(j *job, wait *fact) *fact {
 	if j.lives() > 1 || j.requeues() > 0 || h.loss.forgets(wait) || j.has(OpDelete, notFailed) {
 		return nil // it may have been in several states
 	}
-	if s := j.first(OpJob, nil); s != nil && s.code != wait.code {
+	if s := j.first(OpJob, nil); s != nil && s.code != wait.code && !(s.cut() && wait.code == "dead") {
 		return s
 	}
 	end := j.first(OpEnd, ends)

@@ -1,6 +1,8 @@
 package redistest_test
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -102,4 +104,32 @@ func until(t *testing.T, what string, is func() bool) {
 			t.Fatalf("it does not come about: %s", what)
 		}
 	}
+}
+
+func TestPreload_noCompiler(t *testing.T) {
+	server := redistest.Binary(t)
+	run := func(t *testing.T, ci string) *recorder {
+		path := t.TempDir()
+		must(t, os.Symlink(server, filepath.Join(path, "redis-server")))
+		t.Setenv("PATH", path)
+		t.Setenv("CI", ci)
+		r := &recorder{TB: t}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			redistest.Start(r, redistest.Preload())
+		}()
+		<-done
+		return r
+	}
+	t.Run("skips loudly", func(t *testing.T) {
+		if r := run(t, ""); !strings.Contains(r.skipped, "NO C COMPILER") || r.failed != "" {
+			t.Errorf("skipped %q, failed %q", r.skipped, r.failed)
+		}
+	})
+	t.Run("fails in CI", func(t *testing.T) {
+		if r := run(t, "true"); !strings.Contains(r.failed, "NO C COMPILER") || r.skipped != "" {
+			t.Errorf("skipped %q, failed %q", r.skipped, r.failed)
+		}
+	})
 }

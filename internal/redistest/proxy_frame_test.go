@@ -2,6 +2,7 @@ package redistest_test
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"slices"
 	"strings"
@@ -34,7 +35,7 @@ func TestFrames(t *testing.T) {
 					t.Fatalf("%s: got %.40q, want %.40q", name, got, want)
 				}
 			}
-			if _, err := next(); err != io.EOF {
+			if _, err := next(); !errors.Is(err, io.EOF) {
 				t.Errorf("%s: behind the last: %v", name, err)
 			}
 		}
@@ -43,7 +44,7 @@ func TestFrames(t *testing.T) {
 		t.Parallel()
 		for _, s := range samples {
 			for _, cut := range []int{1, len(s) / 2, len(s) - 1} {
-				if got, err := redistest.Frames(strings.NewReader(s[:cut]))(); err != io.ErrUnexpectedEOF {
+				if got, err := redistest.Frames(strings.NewReader(s[:cut]))(); !errors.Is(err, io.ErrUnexpectedEOF) {
 					t.Errorf("%.40q gives %.40q, %v", s[:cut], got, err)
 				}
 			}

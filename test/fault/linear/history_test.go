@@ -14,16 +14,55 @@ type tape struct {
 	start time.Time
 
 	mu     sync.Mutex
-	frames []frame
+	frames []*frame
 }
 
 func (t *tape) now() int64 { return time.Since(t.start).Nanoseconds() }
 
-func (t *tape) add(f frame) {
+// begin takes down a frame that is about to be sent: without an answer, until one comes.
+func (t *tape) begin(f frame) *frame {
+	f.begun, f.done = t.now(), math.MaxInt64
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.frames = append(t.frames, f)
+	t.frames = append(t.frames, &f)
+	return &f
 }
+
+// answer takes down what came back.
+func (t *tape) answer(f *frame, values []string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	f.done, f.answer = t.now(), values
+}
+
+// told takes down a frame with its answer.
+func (t *tape) told(f frame, begun int64, values []string) {
+	f.begun, f.done, f.answer = begun, t.now(), values
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.frames = append(t.frames, &f)
+}
+
+// strike takes out a frame with which nothing was done.
+func (t *tape) strike(f *frame) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.frames = slices.DeleteFunc(t.frames, func(g *frame) bool { return f == g })
+}
+
+// stop gives what has been taken down until now.
+func (t *tape) stop() frames {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	out := make(frames, len(t.frames))
+	for i, f := range t.frames {
+		out[i] = *f
+	}
+	return out
+}
+
+// frames are those of a round.
+type frames []frame
 
 // count is how many frames are about a job.
 func (t *tape) count(id string) int {
@@ -39,9 +78,9 @@ func (t *tape) count(id string) int {
 }
 
 // jobs are all that frames are about.
-func (t *tape) jobs() []string {
+func (fs frames) jobs() []string {
 	var out []string
-	for _, f := range t.frames {
+	for _, f := range fs {
 		if f.verb != "claim" {
 			out = append(out, f.job())
 		}
@@ -58,9 +97,9 @@ type claimed struct {
 }
 
 // claims gathers what is known of each claim, by worker and number.
-func (t *tape) claims() map[string]*claimed {
+func (fs frames) claims() map[string]*claimed {
 	out := map[string]*claimed{}
-	for _, f := range t.frames {
+	for _, f := range fs {
 		if f.verb != "claim" {
 			continue
 		}
@@ -78,27 +117,37 @@ func (t *tape) claims() map[string]*claimed {
 	return out
 }
 
+// span is when a job was first sent, and when a frame was last about it.
+func (fs frames) span(id string) (born, last int64) {
+	born = math.MaxInt64
+	for _, f := range fs {
+		switch {
+		case f.verb == "claim" && !f.reply(id).took, f.verb != "claim" && f.job() != id:
+			continue
+		case f.verb == "enqueue":
+			born = min(born, f.begun)
+		}
+		if f.answer != nil {
+			last = max(last, f.done)
+		}
+		last = max(last, f.begun)
+	}
+	return born, last
+}
+
 // operations are those of a job. Of a claim's frames only one can have been carried out as more than a repeat. Where the
 // first answer is "ok" it was that one, and those without an answer did nothing. Where it is "again" it was one without an
 // answer, before that answer came. Else it was any of them, or none. So what has no answer is one operation at most.
-// Claims before the job was first sent can't be about it.
-func (t *tape) operations(id string) []porcupine.Operation {
-	claims, seen := t.claims(), map[string]bool{}
-	born := int64(math.MaxInt64)
-	for _, f := range t.frames {
-		if f.verb == "enqueue" && f.job() == id {
-			born = min(born, f.begun)
-		}
-	}
+// Claims before the job was first sent can't be about it, and after the last word of it they are left out.
+func (fs frames) operations(id string) []porcupine.Operation {
+	claims, seen := fs.claims(), map[string]bool{}
+	born, last := fs.span(id)
 	var out []porcupine.Operation
-	for _, f := range t.frames {
-		if f.verb != "claim" && f.job() != id || f.verb == "claim" && f.done < born || f.verb == "get" && f.answer == nil {
+	for _, f := range fs {
+		if f.verb != "claim" && f.job() != id || f.verb == "claim" && (f.done < born || f.begun > last) || f.verb == "get" && f.answer == nil {
 			continue
 		}
 		o := porcupine.Operation{ClientId: f.client, Input: f.call(), Call: f.begun, Output: f.reply(id), Return: f.done}
-		if f.answer == nil {
-			o.Return = math.MaxInt64
-		}
 		if f.verb == "claim" && f.answer == nil {
 			name := f.args[0] + "." + f.args[1]
 			c := claims[name]

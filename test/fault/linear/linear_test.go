@@ -97,15 +97,14 @@ func TestLinear(t *testing.T) {
 		})
 	}
 	t.Logf("%+v", all)
-	// What a slow machine fires too, for each round: one in eight of some two hundred calls is disturbed.
-	least := 5 * all.rounds
+	// A busy machine fires some twenty a round, and lets four leases run out.
 	for _, f := range []redistest.Fate{redistest.DropReply, redistest.DropRequest, redistest.Late, redistest.Again} {
-		if all.faults[f] < all.rounds {
-			t.Errorf("%v fired %d times in %d rounds: at least one a round is wanted", f, all.faults[f], all.rounds)
+		if 3*all.faults[f] < all.rounds {
+			t.Errorf("%v fired %d times in %d rounds: once in three is wanted", f, all.faults[f], all.rounds)
 		}
 	}
-	if sum(all.faults) < least || all.lost < all.rounds {
-		t.Errorf("%d faults and %d leases that ran out in %d rounds: too few", sum(all.faults), all.lost, all.rounds)
+	if sum(all.faults) < 5*all.rounds || all.lost < all.rounds {
+		t.Errorf("%d faults and %d leases that ran out in %d rounds: 5 and 1 a round are wanted", sum(all.faults), all.lost, all.rounds)
 	}
 }
 
@@ -162,12 +161,9 @@ func deliverAll(ctx context.Context, players []*client) {
 
 // check decides on each job of the round.
 func (r *round) check(t *testing.T, all *totals) {
-	r.tape.mu.Lock() // what a client gave up may still be answered
-	r.tape.frames = slices.Clone(r.tape.frames)
-	frozen := &tape{frames: r.tape.frames}
-	r.tape.mu.Unlock()
-	for _, id := range frozen.jobs() {
-		operations := frozen.operations(id)
+	taken := r.tape.stop() // what a client gave up may still be on its way
+	for _, id := range taken.jobs() {
+		operations := taken.operations(id)
 		all.jobs++
 		all.operations += len(operations)
 		all.longest = max(all.longest, len(operations))

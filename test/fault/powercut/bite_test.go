@@ -22,7 +22,7 @@ func (p *tape) bites(t *testing.T, frames []frame) {
 		}
 	})
 	for _, missing := range [][2]string{
-		{"MSET", "job:"}, {"RPUSH", "ready"}, {"ZADD", "leases"}, {"ZREM", "leases"}, {"ZADD", "retry"}, {"HINCRBY", "stats"},
+		{"RPUSH", "ready"}, {"ZADD", "leases"}, {"ZREM", "leases"}, {"ZADD", "retry"}, {"HINCRBY", "stats"},
 	} {
 		t.Run(fmt.Sprintf("a transaction without its %s of %s is found", missing[0], missing[1]), func(t *testing.T) {
 			t.Parallel()
@@ -39,11 +39,11 @@ func (p *tape) bites(t *testing.T, frames []frame) {
 
 // lossy shows that what everysec loses would be found where nothing may be lost.
 func (p *tape) lossy(t *testing.T, rnd *rand.Rand) {
-	worst := cut{kind: synced, at: p.begun}
-	for range 1000 {
+	worst, window := cut{kind: synced, at: p.begun}, time.Duration(0)
+	for range 200 {
 		at := p.begun + rnd.Int64N(p.ended-p.begun)
-		if size := p.durable(at); at-p.holds(size) > worst.at-p.holds(worst.size) {
-			worst.at, worst.size = at, size
+		if back := p.takesBack(at); back > window {
+			window, worst.at, worst.size = back, at, p.durable(at)
 		}
 	}
 	t.Run("what everysec loses is found by the measure of always", func(t *testing.T) {
@@ -51,7 +51,7 @@ func (p *tape) lossy(t *testing.T, rnd *rand.Rand) {
 		m := start(t, p, p.log[:worst.size])
 		m.compare(worst.at)
 		if m.wrong == nil {
-			t.Errorf("a cut takes back %s, and nothing is found", time.Duration(worst.at-p.holds(worst.size)))
+			t.Errorf("a cut takes back %s, and nothing is found", window)
 		}
 	})
 }
@@ -91,7 +91,8 @@ func (p *tape) torn(t *testing.T, frames []frame) (log []byte, want int64) {
 // remnant shows a fault of servers (found here with Redis 7.0.15; mended in Valkey by its pull request 4342): where the file
 // ends within a command of a transaction, the server that starts on it cuts off that command alone. The rest of the
 // transaction stays in the file without its EXEC, so the next start but one takes it for the beginning of the next
-// transaction, and carries it out. A rewrite of the file before anything is written takes it away.
+// transaction, and carries it out. A rewrite of the file before anything is written takes it away; so does redis-check-aof
+// --fix before the first start.
 func (p *tape) remnant(t *testing.T, frames []frame) {
 	again := func(t *testing.T, rewrite bool) []string {
 		t.Helper()
@@ -118,8 +119,8 @@ func (p *tape) remnant(t *testing.T, frames []frame) {
 	})
 	t.Run("a rewrite after the first start takes it away", func(t *testing.T) {
 		t.Parallel()
-		if wrong := again(t, true); wrong != nil {
-			t.Error(wrong)
+		for _, w := range again(t, true) {
+			t.Error(w)
 		}
 	})
 }

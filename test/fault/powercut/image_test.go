@@ -3,9 +3,11 @@ package powercut_test
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -22,6 +24,7 @@ type image struct {
 	rdb    *redis.Client
 	client *waybill.Client
 	jobs   map[name]waybill.JobInfo // that stand in an index
+	log    []byte                   // the append-only file as it was left
 	wrong  []string                 // what should not be so
 }
 
@@ -36,7 +39,7 @@ func start(t *testing.T, p *tape, log []byte) *image {
 		t, redistest.AOF(), redistest.Config("appendfsync", "no"), redistest.Config("auto-aof-rewrite-percentage", "0"),
 		redistest.Holding(p.fill(log)),
 	)
-	m := &image{t: t, tape: p, server: s, rdb: s.Client(), client: clientOf(t, s), jobs: map[name]waybill.JobInfo{}}
+	m := &image{t: t, tape: p, server: s, rdb: s.Client(), client: clientOf(t, s), log: log, jobs: map[name]waybill.JobInfo{}}
 	for _, q := range []string{wide, tight} {
 		for j, err := range m.client.Queue(q).Jobs(t.Context(), waybill.Filter{}) {
 			must(t, err)
@@ -50,12 +53,28 @@ func start(t *testing.T, p *tape, log []byte) *image {
 	return m
 }
 
-// size is how much of the append-only file the server took.
+// truncated is what a server says that cuts the end of its file off.
+var truncated = regexp.MustCompile(`Truncating the AOF .*at offset (\d+)`)
+
+// size is how much of the append-only file the server took. The file itself soon has more: what expires is written there.
 func (m *image) size() int64 {
 	m.t.Helper()
-	info, err := os.Stat(filepath.Join(m.server.Dir(), m.tape.name))
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for !strings.Contains(m.server.Output(), "eady to accept connections") { // it is read from a pipe
+		select {
+		case <-tick.C:
+		case <-m.t.Context().Done():
+			m.t.Fatal("the server does not say that it is ready")
+		}
+	}
+	found := truncated.FindStringSubmatch(m.server.Output())
+	if found == nil {
+		return int64(len(m.log))
+	}
+	n, err := strconv.ParseInt(found[1], 10, 64)
 	must(m.t, err)
-	return info.Size()
+	return n
 }
 
 // find gives a job, also one that only the window knows.

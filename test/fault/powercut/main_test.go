@@ -36,13 +36,13 @@ func extentOf(t *testing.T) extent {
 	case "", "check":
 		return extent{run: 3500 * time.Millisecond, images: 10}
 	case "full":
-		return extent{run: 6 * time.Second, images: 80}
+		return extent{run: 4 * time.Second, images: 80}
 	default:
 		d, err := time.ParseDuration(word)
 		if err != nil {
 			t.Fatalf("WAYBILL_FAULTS is %q: check, full or a duration", word)
 		}
-		return extent{run: 10 * time.Second, images: max(80, int(d.Seconds()))}
+		return extent{run: 10 * time.Second, images: max(80, int(d.Seconds()/3))} // an image takes about a second, and there are two runs
 	}
 }
 

@@ -6,8 +6,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/waybillhq/waybill/history"
 	"github.com/waybillhq/waybill/internal/redistest"
@@ -18,6 +20,7 @@ type tape struct {
 	grade string // appendfsync
 	begun int64  // like all times here by history.Now
 	ended int64
+	lines []byte // the history, as the recorders wrote it
 	jobs  map[name]*told
 	calls []redistest.Call  // on the append-only file
 	name  string            // of the append-only file, within the data directory
@@ -35,6 +38,15 @@ type told struct {
 	over     []turn
 }
 
+// times are when the clients were told anything of the job.
+func (j *told) times() []int64 {
+	all := []int64{j.accepted}
+	for _, t := range slices.Concat(j.began, j.over) {
+		all = append(all, t.at)
+	}
+	return all
+}
+
 // turn is the begin of an attempt, or its end.
 type turn struct {
 	number  int
@@ -44,7 +56,7 @@ type turn struct {
 
 // hear reads what the recorders of the run wrote.
 func (p *tape) hear(lines []byte) error {
-	p.jobs = map[name]*told{}
+	p.lines, p.jobs = lines, map[name]*told{}
 	for dec := json.NewDecoder(bytes.NewReader(lines)); dec.More(); {
 		var e history.Event
 		if err := dec.Decode(&e); err != nil {
@@ -150,13 +162,27 @@ func (p *tape) holds(size int64) int64 {
 	return at
 }
 
-// slowest is the longest sync of the run, in nanoseconds.
-func (p *tape) slowest() int64 {
+// takesBack is how long before a cut the first thing may have been told that the disk did not have yet, at most. It says
+// nothing of a server that syncs always, which answers after the sync: there a cut takes nothing back.
+func (p *tape) takesBack(at int64) time.Duration {
+	first, held := at, p.holds(p.durable(at))
+	for _, j := range p.jobs {
+		for _, told := range j.times() {
+			if told > held {
+				first = min(first, told)
+			}
+		}
+	}
+	return time.Duration(at - first)
+}
+
+// slowest is the longest sync of the run.
+func (p *tape) slowest() time.Duration {
 	longest := int64(0)
 	for _, c := range p.calls {
 		if c.Kind == redistest.CallSync {
 			longest = max(longest, c.Done-c.Begun)
 		}
 	}
-	return longest
+	return time.Duration(longest)
 }
