@@ -4,9 +4,9 @@ package history
 const rounding = 2
 
 // notEarly is I10. It goes by Redis's clock, and where the enqueue was seen by the machine's too, which nobody sets. Where
-// Redis's clock was set during the run, nothing can be said.
+// Redis's clock was set during the run, a job that had become due stays so: early is what its jumps do not explain.
 func notEarly(h *run, j *job, f finder) {
-	if h.jumps || j.has(OpPromote, notFailed) {
+	if j.has(OpPromote, notFailed) {
 		return
 	}
 	sent := int64(0) // when the first enqueue was made, ns
@@ -19,10 +19,10 @@ func notEarly(h *run, j *job, f finder) {
 	for _, a := range j.all(OpAttempt, func(a *fact) bool { return a.claimed > 0 && a.due > 0 }) {
 		f.Looked++
 		switch {
-		case a.claimed < a.due:
+		case a.claimed+h.jump < a.due:
 			f.found(j.violation("attempt %d was claimed %d ms before it was due", a.number, a.due-a.claimed), a)
 			return
-		case delay > 0 && a.done < sent+(delay-rounding)*ms:
+		case delay > 0 && h.jump == 0 && a.done < sent+(delay-rounding)*ms:
 			f.found(j.violation("attempt %d began %d ms after the enqueue, with a delay of %d", a.number, (a.done-sent)/ms, delay), a)
 			return
 		}

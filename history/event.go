@@ -28,7 +28,8 @@ const (
 	OpDelete  Op = "delete"
 	// OpSample is a look at a queue under way: Queue, Live, Capacity.
 	OpSample Op = "sample"
-	// OpFault is a fault: Boundary (where it was played), Code (which), Outcome (ok: it fired there, with work in flight).
+	// OpFault is a fault: Boundary (where it was played), Code (which), Outcome (ok: it fired there, with work in flight);
+	// DelayMS of one whose Code begins with "clock": by how much the server's clock was set.
 	// Codes that begin with "redis killed" allow the loss that the grade allows; one that begins with "clock" says that the
 	// server's clock was set. Others are counted only.
 	OpFault Op = "fault"

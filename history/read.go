@@ -28,7 +28,7 @@ type run struct {
 	loss      loss
 	window    int64 // ns
 	wait      int64 // ms
-	jumps     bool  // a clock was set during the run
+	jump      int64 // by how much a clock was set during the run at most, ms; 0 = none was
 
 	lost, forgotten, unexpected int64 // what the checks counted
 
@@ -155,7 +155,9 @@ func (h *run) settle() {
 		if f.Outcome != OK {
 			continue
 		}
-		h.jumps = h.jumps || strings.HasPrefix(f.Code, "clock")
+		if strings.HasPrefix(f.Code, "clock") {
+			h.jump = max(h.jump, f.DelayMS, -f.DelayMS, 1)
+		}
 		if strings.HasPrefix(f.Code, "redis killed") {
 			h.loss.killed(f.fact())
 		}

@@ -189,4 +189,3 @@ func (t *tally) String() string {
 	_ = w.Flush()
 	return b.String()
 }
-

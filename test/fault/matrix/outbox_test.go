@@ -75,4 +75,3 @@ func (r round) enter(box *outbox.Outbox, name string, end error) {
 		})
 	}
 }
-

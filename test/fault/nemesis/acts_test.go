@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/waybillhq/waybill/history"
 	"github.com/waybillhq/waybill/internal/redistest"
 	"github.com/waybillhq/waybill/test/fault/stage"
 )
@@ -18,6 +19,9 @@ type act struct {
 	weight int
 	do     func(*nemesis) bool
 }
+
+// jumped is a fault that writes its own line.
+const jumped stage.Fault = "clock jumped"
 
 var acts = []act{
 	{"killed", 6, (*nemesis).kill},
@@ -34,7 +38,7 @@ var acts = []act{
 	{"read-only", 2, (*nemesis).demote},
 	{"password", 2, func(n *nemesis) bool { return n.rotate() }},
 	{"slow script", 2, (*nemesis).slow},
-	{"clock jumped", 3, (*nemesis).jump},
+	{jumped, 3, (*nemesis).jump},
 	{"disk full", 1, (*nemesis).fill},
 }
 
@@ -57,7 +61,9 @@ func (n *nemesis) disturb(lasts time.Duration) {
 		n.revive()
 		a := all[n.rnd.IntN(len(all))]
 		flying := n.working()
-		n.Tell("at random", a.name, a.do(n) && flying)
+		if done := a.do(n); a.name != jumped {
+			n.Tell("at random", a.name, done && flying)
+		}
 	}
 }
 
@@ -194,7 +200,12 @@ func (n *nemesis) slow() bool {
 
 // jump sets the server's clock forth or back, by less than three leases.
 func (n *nemesis) jump() bool {
-	n.Server.Clock().Shift(time.Duration(n.rnd.Int64N(int64(6*lease))) - 3*lease)
+	to := time.Duration(n.rnd.Int64N(int64(6*lease))) - 3*lease
+	n.Server.Clock().Shift(to)
+	n.History.Write(history.Event{
+		Op: history.OpFault, Boundary: "at random", Code: string(jumped), Outcome: history.OK, DelayMS: (to - n.shift).Milliseconds(),
+	})
+	n.shift = to
 	return true
 }
 

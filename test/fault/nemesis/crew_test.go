@@ -44,6 +44,7 @@ type nemesis struct {
 	grade string
 	crew  []*member
 	sent  int
+	shift time.Duration  // of the server's clock
 	box   *outbox.Outbox // nil = none
 	over  chan struct{}
 	all   sync.WaitGroup
