@@ -184,8 +184,7 @@ func (n *nemesis) rotate() bool {
 	}
 	n.command("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
 	n.pause(300 * time.Millisecond)
-	c := n.Server.Client()
-	defer c.Close()
+	c := n.Server.Client() // the run closes it
 	return c.Do(n.Context(), "AUTH", "secret").Err() == nil && c.Do(n.Context(), "ACL", "SETUSER", "default", "nopass").Err() == nil
 }
 
