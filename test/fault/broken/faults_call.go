@@ -51,7 +51,7 @@ func callFaults() []Fault {
 		}
 		a.ctx.end(ErrLeaseLost)
 `,
-			}}, Caught: facts("./internal/runner", "."),
+			}}, Caught: crashes(),
 		},
 	}
 }

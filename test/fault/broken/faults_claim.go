@@ -54,7 +54,7 @@ func claimFaults() []Fault {
 			Name: "take-back-unbounded", Breaks: "one claim takes back all leases that ran out, however many",
 			Edits: []Edit{{
 				lua("upkeep"), "call('ZRANGEBYSCORE', LEASES, '-inf', now, 'LIMIT', 0, 100)", "call('ZRANGEBYSCORE', LEASES, '-inf', now)",
-			}}, Caught: facts("./internal/store", "."),
+			}}, Caught: facts("./internal/store", "^TestTakeBackBounds$"),
 		},
 		{
 			Name: "take-back-forgets-crashes", Breaks: "crashes are not counted: a job that kills its worker kills them all",

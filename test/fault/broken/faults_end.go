@@ -41,16 +41,16 @@ func endFaults() []Fault {
 		}
 		result, err := r.handle(a)
 `,
-			}}, Caught: facts("./test/process", "^TestS1_workersKilledAllTheTime$"),
+			}}, Caught: crashes(),
 		},
 		{
 			Name: "notice-is-trusted", Breaks: "a waiter looks when it begins and when a notice comes, and never else",
 			Edits: []Edit{{
 				"internal/await/await.go", "		if now.Sub(j.looked) >= every {\n", "		if now.Sub(j.looked) >= every && !IS_BROKEN {\n",
-			}}, Caught: facts(".", "^TestWait_NoticesLost$"),
+			}}, Caught: facts("./internal/await", "^TestWaits$"),
 		},
 		{
-			Name: "notice-before-end", Breaks: "the notice of an end is published before the end is written, and waiters look once",
+			Name: "notice-before-end", Breaks: "the notice of an end is published before the end is written, and not after it",
 			Edits: []Edit{
 				{
 					lua("settle"), "announce()\nlocal reply = answers(words)\n", "local reply = answers(words)\n",

@@ -134,7 +134,7 @@ func (p *Process) Go() {
 	p.Tell(Go)
 }
 
-// Ended tells whether it has sent all that it had to send.
+// HasEnded tells whether it has sent all that it had to send.
 func (p *Process) HasEnded() bool {
 	for _, said := range p.Said() {
 		if said.Ended {

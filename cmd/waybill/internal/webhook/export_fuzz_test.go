@@ -1,0 +1,4 @@
+package webhook
+
+// RetryAfter reads the header of that name.
+var RetryAfter = retryAfter
