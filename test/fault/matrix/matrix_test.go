@@ -73,8 +73,8 @@ func cells() []cell {
 
 // Rounds of a cell in a full run, and the share of cells that a short one plays, another share each time.
 const (
-	fullRounds = 2
-	share      = 12
+	fullRounds = 1
+	share      = 16
 )
 
 // leastFaults is how many faults a full run must have seen fire.

@@ -115,7 +115,7 @@ func stops(r round) {
 func produces(batch int) func(round) {
 	return func(r round) {
 		r.Helper()
-		o := stage.Orders{Role: stage.Produce, Queue: r.name, Jobs: jobs, Batch: batch}
+		o := stage.Orders{Role: stage.Produce, Queue: r.name, Jobs: 2 * jobs, Batch: batch} // in bulk: two calls, for one may be answered
 		stopping := o
 		stopping.Stop = r.point
 		p := r.Spawn(stopping)
