@@ -3,11 +3,9 @@ package linear_test
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -17,6 +15,7 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/waybillhq/waybill/internal/redistest"
+	"github.com/waybillhq/waybill/test/fault/extent"
 )
 
 func TestMain(m *testing.M) {
@@ -40,32 +39,6 @@ const (
 	clients  = workers + 2
 )
 
-// size is how long the test plays, and seed where it begins, by the environment.
-func size(t *testing.T) (length time.Duration, seed uint64) {
-	t.Helper()
-	switch s := os.Getenv("WAYBILL_FAULTS"); s {
-	case "", "check":
-		length = 10 * time.Second
-	case "full":
-		length = 2 * time.Minute
-	default:
-		d, err := time.ParseDuration(s)
-		if err != nil {
-			t.Fatalf("WAYBILL_FAULTS is check, full or a duration: %v", err)
-		}
-		length = d
-	}
-	seed = rand.Uint64()
-	if s := os.Getenv("WAYBILL_SEED"); s != "" {
-		n, err := strconv.ParseUint(s, 10, 64)
-		if err != nil {
-			t.Fatalf("WAYBILL_SEED: %v", err)
-		}
-		seed = n
-	}
-	return length, seed
-}
-
 // round is a queue that clients play with.
 type round struct {
 	seed  uint64
@@ -84,9 +57,8 @@ type totals struct {
 
 func TestLinear(t *testing.T) {
 	t.Parallel()
-	long, seed := size(t)
-	rerun := fmt.Sprintf("WAYBILL_SEED=%d WAYBILL_FAULTS=%s go test -race -run TestLinear ./test/fault/linear", seed, long)
-	t.Log("seed", seed, "; again:", rerun)
+	began, seed := time.Now(), extent.Seed(t)
+	long := extent.Of(t).Pick(10*time.Second, time.Minute)
 	s := redistest.Start(t)
 	all := totals{faults: map[redistest.Fate]int{}}
 	for end := time.Now().Add(long); time.Now().Before(end) && !t.Failed(); all.rounds++ {
@@ -97,6 +69,7 @@ func TestLinear(t *testing.T) {
 		})
 	}
 	t.Logf("%+v", all)
+	extent.Sum{Tier: "T4", Seed: seed, Faults: int64(sum(all.faults)), Jobs: int64(all.jobs)}.Write(t, began)
 	// A busy machine fires some twenty a round, and lets four leases run out.
 	for _, f := range []redistest.Fate{redistest.DropReply, redistest.DropRequest, redistest.Late, redistest.Again} {
 		if 3*all.faults[f] < all.rounds {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/waybillhq/waybill/history"
 	"github.com/waybillhq/waybill/internal/redistest"
+	"github.com/waybillhq/waybill/test/fault/extent"
 	"github.com/waybillhq/waybill/test/fault/stage"
 )
 
@@ -80,7 +81,7 @@ func (n *nemesis) network() {
 		}
 		m.told = maps.Clone(before)
 	}
-	rnd := stage.Random(n.rnd.Uint64())
+	rnd := extent.Random(n.rnd.Uint64())
 	n.proxy().Decide(func(redistest.Request) redistest.Fate {
 		if rnd.IntN(8) > 0 {
 			return redistest.Pass

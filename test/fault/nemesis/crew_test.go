@@ -28,6 +28,9 @@ const many = 1 << 30
 
 const lease = time.Second
 
+// capacity is of the queue of producers: they are refused where workers are away for long.
+const capacity = 3000
+
 // member is a process that is replaced where it dies, by one with the same orders.
 type member struct {
 	*stage.Process
@@ -57,6 +60,8 @@ func newNemesis(s *stage.Stage, rnd *rand.Rand, grade string) *nemesis {
 	for _, q := range append([]string{work, asked, posted}, subscriptions...) { // else what is often killed becomes dead
 		s.Must(s.Client.Queue(q).Set(s.Context(), waybill.QueueSettings{CrashAllowance: &unlimited}))
 	}
+	room := int64(capacity)
+	s.Must(s.Client.Queue(work).Set(s.Context(), waybill.QueueSettings{Capacity: &room}))
 	for _, sub := range []string{"billing", "mail"} {
 		_, err := topic.Define[int](events).Create(s.Context(), s.Client, sub, topic.Beginning)
 		s.Must(err)
@@ -117,7 +122,13 @@ func (n *nemesis) outbox() {
 }
 
 // working tells whether jobs are waiting or running; it is asked while Redis answers.
-func (n *nemesis) working() bool { return n.Live(work)+n.Live(asked) != 0 }
+func (n *nemesis) working() bool {
+	st, err := n.Client.Queue(work).Stats(n.Context())
+	if err == nil {
+		n.History.Write(history.Event{Op: history.OpSample, Queue: work, Live: st.Live(), Capacity: capacity})
+	}
+	return err != nil || st.Live()+n.Live(asked) != 0
+}
 
 // proxy is that of a random member.
 func (n *nemesis) proxy() *redistest.Proxy { return n.crew[n.rnd.IntN(len(n.crew))].Proxy }

@@ -11,6 +11,7 @@ import (
 	"github.com/waybillhq/waybill/history"
 	"github.com/waybillhq/waybill/internal/redistest"
 	"github.com/waybillhq/waybill/internal/sqltest"
+	"github.com/waybillhq/waybill/test/fault/extent"
 	"github.com/waybillhq/waybill/test/fault/stage"
 )
 
@@ -37,27 +38,28 @@ var grades = []struct {
 
 // TestNemesis disturbs a run at random. A short one takes one of the grades, another each time.
 func TestNemesis(t *testing.T) {
-	seed, size := stage.Seed(t), stage.SizeOf(t)
+	seed, size := extent.Seed(t), extent.Of(t)
 	for i, g := range grades {
 		if !size.Full && seed%uint64(len(grades)) != uint64(i) {
 			continue
 		}
 		t.Run(g.name, func(t *testing.T) {
+			began := time.Now()
 			s := stage.New(t, stage.Options{
 				Actor: actor, Seed: seed, Grade: g.name, Loss: g.loss, Database: g.database(t), Redis: []redistest.Option{redistest.Preload()},
 			})
-			n := newNemesis(s, stage.Random(seed), g.name)
-			lasts := size.Of(short, full)
+			n := newNemesis(s, extent.Random(seed), g.name)
+			lasts := size.Pick(short, full)
 			n.disturb(lasts)
 			n.heal()
 			n.finish()
-			n.tell(s.Check(), lasts)
+			n.tell(s.Check(), began, lasts)
 		})
 	}
 }
 
 // tell prints what was counted, and fails where too little went wrong.
-func (n *nemesis) tell(r history.Report, lasts time.Duration) {
+func (n *nemesis) tell(r history.Report, began time.Time, lasts time.Duration) {
 	n.Helper()
 	var faults int64
 	var b strings.Builder
@@ -68,6 +70,9 @@ func (n *nemesis) tell(r history.Report, lasts time.Duration) {
 	n.Logf("%s: %d faults in %s: %s", n.Grade, faults, lasts, strings.TrimSuffix(b.String(), ", "))
 	n.Logf("%d jobs, %d accepted, %d unknown, %d deliveries (%d again), %d effects, %d receipts; lost %d, forgotten %d, doubled %d",
 		r.Jobs, r.Accepted, r.Unknown, r.Deliveries, r.Redelivered, r.Effects, r.Receipts, r.Lost, r.Forgotten, r.Doubled)
+	sum := extent.Sum{Tier: "T5 " + n.Grade, Seed: n.Seed}
+	sum.Add(r)
+	sum.Write(n, began)
 	if want := int64(least * lasts.Seconds()); faults < want {
 		n.Errorf("%d faults fired, want %d", faults, want)
 	}

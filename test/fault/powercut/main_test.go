@@ -2,9 +2,6 @@ package powercut_test
 
 import (
 	"flag"
-	"math/rand/v2"
-	"os"
-	"strconv"
 	"testing"
 	"time"
 
@@ -12,6 +9,7 @@ import (
 
 	"github.com/waybillhq/waybill"
 	"github.com/waybillhq/waybill/internal/redistest"
+	"github.com/waybillhq/waybill/test/fault/extent"
 )
 
 func TestMain(m *testing.M) {
@@ -23,42 +21,22 @@ func TestMain(m *testing.M) {
 	redistest.Main(m)
 }
 
-// extent is how much of the programme is played.
-type extent struct {
+// amount is how much is played.
+type amount struct {
 	run    time.Duration // how long work is recorded
 	images int           // of each recording
 }
 
-// extentOf reads WAYBILL_FAULTS: "check", which is the default, "full", or how long it may take.
-func extentOf(t *testing.T) extent {
+// amountOf is it for the size of a run.
+func amountOf(t *testing.T) amount {
 	t.Helper()
-	switch word := os.Getenv("WAYBILL_FAULTS"); word {
-	case "", "check":
-		return extent{run: 3500 * time.Millisecond, images: 10}
-	case "full":
-		return extent{run: 4 * time.Second, images: 80}
-	default:
-		d, err := time.ParseDuration(word)
-		if err != nil {
-			t.Fatalf("WAYBILL_FAULTS is %q: check, full or a duration", word)
-		}
-		return extent{run: 10 * time.Second, images: max(80, int(d.Seconds()/3))} // an image takes about a second, and there are two runs
+	switch s := extent.Of(t); {
+	case s.Soak > 0:
+		return amount{run: 10 * time.Second, images: max(80, int(s.Soak.Seconds()/3))} // an image takes about a second, and there are two runs
+	case s.Full:
+		return amount{run: 4 * time.Second, images: 80}
 	}
-}
-
-// seeded is a source of chance by WAYBILL_SEED, else at random; either way the seed is printed.
-func seeded(t *testing.T) *rand.Rand {
-	t.Helper()
-	seed := rand.Uint64()
-	if given := os.Getenv("WAYBILL_SEED"); given != "" {
-		n, err := strconv.ParseUint(given, 10, 64)
-		if err != nil {
-			t.Fatalf("WAYBILL_SEED is %q: a number", given)
-		}
-		seed = n
-	}
-	t.Logf("WAYBILL_SEED=%d go test -race -run '^%s$' ./test/fault/powercut", seed, t.Name())
-	return rand.New(rand.NewPCG(seed, 6))
+	return amount{run: 3500 * time.Millisecond, images: 10}
 }
 
 func must(t testing.TB, err error) {

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/waybillhq/waybill/test/fault/extent"
 )
 
 // most is how much of what is wrong with an image is printed.
@@ -18,11 +20,15 @@ func TestR6_powerCut(t *testing.T) {
 	for _, grade := range []string{"always", "everysec"} {
 		t.Run(grade, func(t *testing.T) {
 			t.Parallel()
-			e, rnd := extentOf(t), seeded(t)
+			began, seed := time.Now(), extent.Seed(t)
+			e, rnd := amountOf(t), extent.Random(seed)
 			p := play(t, grade, e, rnd)
 			frames := framesOf(t, p.log)
 			cuts := p.cuts(t, frames, e.images, rnd)
 			p.tell(t, cuts)
+			t.Cleanup(func() {
+				extent.Sum{Tier: "T6 " + grade, Seed: seed, Faults: int64(len(cuts)), Jobs: int64(len(p.jobs))}.Write(t, began)
+			})
 			for n, c := range cuts {
 				t.Run(fmt.Sprintf("%d %s", n, c), func(t *testing.T) {
 					t.Parallel()

@@ -32,7 +32,7 @@ var work = waybill.Define[task]("work", waybill.KindOptions{
 })
 
 // play plays a run of producers and workers on a server of a grade, and takes what it left.
-func play(t *testing.T, grade string, e extent, rnd *rand.Rand) *tape {
+func play(t *testing.T, grade string, e amount, rnd *rand.Rand) *tape {
 	t.Helper()
 	s := redistest.Start(
 		t, redistest.Preload(), redistest.AOF(), redistest.Config("appendfsync", grade),

@@ -1,53 +1,67 @@
 package protocol_test
 
 import (
-	"os"
 	"strings"
 	"testing"
 
+	"github.com/waybillhq/waybill/test/fault/extent"
 	"github.com/waybillhq/waybill/test/fault/protocol"
 )
-
-// long tells whether there are minutes. WAYBILL_FAULTS is "check" (seconds), or "full", or a duration.
-func long() bool {
-	size := os.Getenv("WAYBILL_FAULTS")
-	return size != "" && size != "check"
-}
 
 // most bounds the states that are looked at, and so the memory: about 100 bytes each, and 150 for each at the rim.
 const most = 12_000_000
 
+// size is the least run in which bounds are explored: the larger ones take minutes.
+type size int
+
+const (
+	check size = iota
+	full
+	soak
+)
+
+func sizeOf(t *testing.T) size {
+	t.Helper()
+	switch s := extent.Of(t); {
+	case s.Soak > 0:
+		return soak
+	case s.Full:
+		return full
+	}
+	return check
+}
+
 // bounds are those within which ours is explored: all at once would be too many.
 var bounds = []struct {
 	name string
-	long bool
+	from size
 	protocol.Rules
 }{
-	{"an answer is lost and a call comes twice, around a fall", false, protocol.Rules{
+	{"an answer is lost and a call comes twice, around a fall", check, protocol.Rules{
 		Jobs: 1, Claims: 2, Copies: 1, Expiries: 1, Failures: 1, Renewals: 1, Rollbacks: 1,
 	}},
-	{"both workers are killed, around a fall", false, protocol.Rules{Jobs: 1, Claims: 3, Crashes: 1, Expiries: 1, Rollbacks: 1}},
-	{"two jobs, both workers killed, a call that comes twice", false, protocol.Rules{
+	{"both workers are killed, around a fall", check, protocol.Rules{Jobs: 1, Claims: 3, Crashes: 1, Expiries: 1, Rollbacks: 1}},
+	{"two jobs, both workers killed, a call that comes twice", check, protocol.Rules{
 		Jobs: 2, Claims: 2, Crashes: 1, Copies: 1, Expiries: 1,
 	}},
-	{"two jobs, both workers killed, a call that comes twice, a third claim", true, protocol.Rules{
+	{"two jobs, both workers killed, a call that comes twice, a third claim", full, protocol.Rules{
 		Jobs: 2, Claims: 3, Crashes: 1, Copies: 1, Expiries: 1,
 	}},
-	{"both workers are killed and a call comes twice, around a fall", true, protocol.Rules{
+	{"both workers are killed and a call comes twice, around a fall", full, protocol.Rules{
 		Jobs: 1, Claims: 3, Crashes: 1, Copies: 1, Expiries: 1, Rollbacks: 1,
 	}},
-	{"all but a fall", true, protocol.Rules{Jobs: 1, Claims: 3, Crashes: 1, Copies: 1, Expiries: 2, Failures: 1, Renewals: 1}},
-	{"calls that come three times, around a fall", true, protocol.Rules{Jobs: 1, Claims: 3, Copies: 2, Expiries: 1, Failures: 1, Rollbacks: 1}},
-	{"two jobs, around a fall", true, protocol.Rules{Jobs: 2, Claims: 3, Copies: 1, Expiries: 1, Rollbacks: 1}},
-	{"every kind of fault", true, protocol.Ours()},
+	{"all but a fall", full, protocol.Rules{Jobs: 1, Claims: 3, Crashes: 1, Copies: 1, Expiries: 2, Failures: 1, Renewals: 1}},
+	{"calls that come three times, around a fall", full, protocol.Rules{Jobs: 1, Claims: 3, Copies: 2, Expiries: 1, Failures: 1, Rollbacks: 1}},
+	{"two jobs, around a fall", full, protocol.Rules{Jobs: 2, Claims: 3, Copies: 1, Expiries: 1, Rollbacks: 1}},
+	{"every kind of fault", soak, protocol.Ours()},
 }
 
 func TestExplore(t *testing.T) {
 	for _, b := range bounds {
+		if b.from > sizeOf(t) {
+			continue
+		}
 		t.Run("nothing is broken by ours: "+b.name, func(t *testing.T) {
-			if b.long && !long() {
-				t.Skip("too long for make check: WAYBILL_FAULTS=full")
-			}
 			t.Parallel()
 			found := protocol.Explore(b.Rules, most)
 			t.Log(found)

@@ -1,4 +1,5 @@
-package stage
+// Package extent says how much of the fault programme a run plays, from which seed, and adds up what its tiers counted.
+package extent
 
 import (
 	"math/rand/v2"
@@ -22,8 +23,8 @@ type Size struct {
 	Full bool
 }
 
-// SizeOf reads the environment. A value that is none of them fails the test.
-func SizeOf(t testing.TB) Size {
+// Of reads the environment. A value that is none of them fails the test.
+func Of(t testing.TB) Size {
 	t.Helper()
 	switch text := os.Getenv(SizeEnv); text {
 	case "", "check":
@@ -39,8 +40,8 @@ func SizeOf(t testing.TB) Size {
 	}
 }
 
-// Of picks what a run of this size is given.
-func (s Size) Of(check, full time.Duration) time.Duration {
+// Pick gives one of three: for a short run, for a full one, or how long a soak lasts.
+func (s Size) Pick(check, full time.Duration) time.Duration {
 	switch {
 	case s.Soak > 0:
 		return s.Soak
