@@ -3,6 +3,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
+DURATION ?= 10m
 MAKEFLAGS += --no-print-directory
 
 # Linters are pinned in a module of their own, so that they are no dependency of
@@ -33,6 +34,24 @@ bench: ## measure Waybill beside asynq and a bare layout, for some ten minutes
 scale: ## measure a queue in which millions of jobs wait, for some five minutes
 	@scripts/install-redis.sh
 	@go run ./bench/scale $(SCALE)
+
+.PHONY: faults
+faults: ## play the whole fault programme, for a quarter of an hour (the tests play a part of it)
+	@scripts/install-redis.sh
+	@scripts/install-databases.sh
+	@scripts/faults.sh full
+
+.PHONY: soak
+soak: ## play it for DURATION a tier: make soak DURATION=1h
+	@scripts/install-redis.sh
+	@scripts/install-databases.sh
+	@scripts/faults.sh $(DURATION)
+
+.PHONY: broken
+broken: ## show that each of many deliberate faults is caught, for a quarter of an hour
+	@scripts/install-redis.sh
+	@scripts/install-databases.sh
+	WAYBILL_FAULTS=full go test -count=1 -timeout 60m -v -run TestCaught ./test/fault/broken
 
 .PHONY: check
 check: fmt-check vet lint tidy-check compile test modules ## all that CI runs

@@ -6,14 +6,17 @@ import (
 	"sync"
 	"testing"
 	"text/tabwriter"
+	"time"
 
 	"github.com/waybillhq/waybill/internal/sqltest"
 	"github.com/waybillhq/waybill/test/effects"
+	"github.com/waybillhq/waybill/test/fault/extent"
 )
 
 // TestMatrix kills twenty workers at every step on every database, each with a job of its own in flight.
 func TestMatrix(t *testing.T) {
 	const kills = 20
+	began := time.Now()
 	var played table
 	t.Run("cells", func(t *testing.T) {
 		for _, on := range []struct {
@@ -39,6 +42,7 @@ func TestMatrix(t *testing.T) {
 		}
 	})
 	t.Logf("\n%s", played.String())
+	played.sum().Write(t, began)
 }
 
 // table is what was counted in the cells.
@@ -54,6 +58,20 @@ func (t *table) add(database string, l ledger) {
 		t.lines = map[string]ledger{}
 	}
 	t.lines[database+"\t"+string(l.die)] = l
+}
+
+// sum is what all cells come to.
+func (t *table) sum() extent.Sum {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s := extent.Sum{Tier: "receipts, killed"}
+	for _, l := range t.lines {
+		s.Faults, s.Kills = s.Faults+int64(len(l.deaths)), s.Kills+int64(len(l.deaths))
+		s.Jobs, s.Deliveries = s.Jobs+int64(len(l.jobs)), s.Deliveries+l.stats.Deliveries
+		s.Effects, s.Doubled = s.Effects+int64(l.effectRows()), s.Doubled+int64(max(0, l.effectRows()-l.rows))
+		s.Lost += int64(max(0, l.plan.jobs-l.effectRows()))
+	}
+	return s
 }
 
 func (t *table) String() string {

@@ -11,6 +11,7 @@ import (
 	"github.com/waybillhq/waybill/internal/redistest"
 	"github.com/waybillhq/waybill/internal/sqltest"
 	"github.com/waybillhq/waybill/internal/store"
+	"github.com/waybillhq/waybill/test/fault/extent"
 	outboxtest "github.com/waybillhq/waybill/test/outbox"
 )
 
@@ -18,6 +19,7 @@ import (
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	const kills = 20
+	began := time.Now()
 	var played table
 	t.Run("cells", func(t *testing.T) {
 		for _, on := range []struct {
@@ -40,6 +42,8 @@ func TestKilled(t *testing.T) {
 		}
 	})
 	t.Logf("\n%s", played.String())
+	played.sum.Tier = "outbox, killed"
+	played.sum.Write(t, began)
 }
 
 // rowsEach is how many rows are in flight with a kill.
@@ -197,6 +201,7 @@ func (c *cell) check(kills int) complaints {
 type table struct {
 	mu    sync.Mutex
 	lines []string
+	sum   extent.Sum
 }
 
 func (t *table) add(name string, c *cell) {
@@ -204,6 +209,9 @@ func (t *table) add(name string, c *cell) {
 	ended := c.count("SELECT count(*) FROM waybill_outbox WHERE state = 2")
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.sum.Faults, t.sum.Kills = t.sum.Faults+int64(c.kills), t.sum.Kills+int64(c.kills)
+	t.sum.Jobs, t.sum.Deliveries = t.sum.Jobs+int64(c.rows), t.sum.Deliveries+s.Deliveries
+	t.sum.Lost += int64(max(0, c.rows-ended))
 	t.lines = append(t.lines, fmt.Sprintf("%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d", name, c.kills, c.rows, s.Accepted, s.Duplicates,
 		s.Deliveries, ended, len(c.words())))
 }
