@@ -29,6 +29,7 @@ func (c cell) String() string { return fmt.Sprintf("%s: %s, where: %s", c.part.n
 type part struct {
 	stack, name string
 	points      []stage.Point
+	last        string                             // verb of the last call that it makes; "" = it goes on calling
 	database    func(testing.TB) *sqltest.Database // nil = none
 	round       func(r round)
 }
@@ -67,11 +68,21 @@ func cells() []cell {
 	for _, p := range parts() {
 		for _, at := range p.points {
 			for _, f := range stage.Faults() {
-				all = append(all, cell{p, at, f})
+				if c := (cell{p, at, f}); c.possible() {
+					all = append(all, c)
+				}
 			}
 		}
 	}
 	return all
+}
+
+// possible tells whether the fault can come about: behind its last call a process has none that could be lost.
+func (c cell) possible() bool {
+	if c.part.last == "" || c.fault != stage.RequestLost && c.fault != stage.ReplyLost && c.fault != stage.Late {
+		return true
+	}
+	return c.point != stage.Read.Of(c.part.last) && (c.point != stage.Answered.Of(c.part.last) || c.fault != stage.RequestLost)
 }
 
 // Rounds of a cell in a full run, and the share of cells that a short one plays, another share each time.

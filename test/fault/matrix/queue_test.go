@@ -26,7 +26,7 @@ func queueParts() []part {
 		{stack: "queue", name: "renewal", points: steps("renew"), round: works(stage.Orders{Takes: 2 * stage.Lease / 3})},
 		{stack: "queue", name: "progress", points: steps("progress"), round: works(stage.Orders{Progress: true})},
 		{
-			stack: "queue", name: "worker that stops", points: append(steps("settle"), stage.Stopping),
+			stack: "queue", name: "worker that stops", points: append(steps("settle"), stage.Stopping), last: "settle",
 			round: stops,
 		},
 	}
