@@ -77,7 +77,7 @@ func (a *app) onQueue(cmd *cobra.Command, queue string, do func(context.Context,
 }
 
 // doubtTime bounds the look whether a queue is there.
-const doubtTime = 500 * time.Millisecond
+const doubtTime = 2 * time.Second
 
 // doubt says that nobody has written to a queue yet: its name may be mistyped.
 func (a *app) doubt(ctx context.Context, c connection, queue string) {
