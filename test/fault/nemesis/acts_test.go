@@ -146,7 +146,7 @@ func (n *nemesis) term() bool {
 func (n *nemesis) killRedis() bool {
 	n.Server.Kill()
 	n.pause(time.Duration(n.rnd.IntN(500)) * time.Millisecond)
-	n.Server.Restart()
+	n.Restart()
 	return true
 }
 

@@ -16,6 +16,7 @@ import (
 // Queues and subscriptions of a run.
 const (
 	work   = "work"   // of producers
+	bulk   = "bulk"   // of producers: many jobs without effects
 	asked  = "asked"  // of waiters
 	posted = "posted" // of the outbox
 	events = "events" // the topic
@@ -57,7 +58,7 @@ func newNemesis(s *stage.Stage, rnd *rand.Rand, grade string) *nemesis {
 	s.Helper()
 	n := &nemesis{Stage: s, rnd: rnd, grade: grade, over: make(chan struct{})}
 	unlimited := int64(waybill.Unlimited)
-	for _, q := range append([]string{work, asked, posted}, subscriptions...) { // else what is often killed becomes dead
+	for _, q := range append([]string{work, bulk, asked, posted}, subscriptions...) { // else what is often killed becomes dead
 		s.Must(s.Client.Queue(q).Set(s.Context(), waybill.QueueSettings{CrashAllowance: &unlimited}))
 	}
 	room := int64(capacity)
@@ -76,6 +77,8 @@ func newNemesis(s *stage.Stage, rnd *rand.Rand, grade string) *nemesis {
 	for range 3 {
 		n.join(stage.Orders{Role: stage.Work, Queue: work, Jobs: 20, Mixed: true, Takes: time.Millisecond, Lease: lease})
 	}
+	n.join(stage.Orders{Role: stage.Produce, Queue: bulk, Jobs: many, Batch: 200, Every: 20 * time.Millisecond})
+	n.join(stage.Orders{Role: stage.Work, Queue: bulk, Jobs: 100, Lease: lease, Bare: true})
 	n.join(stage.Orders{Role: stage.Work, Queue: asked, Jobs: 2, Lease: lease})
 	for _, sub := range subscriptions {
 		n.join(stage.Orders{Role: stage.Subscribe, Queue: sub, Jobs: 5, Lease: lease})

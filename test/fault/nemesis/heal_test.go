@@ -12,7 +12,7 @@ func (n *nemesis) restarted() {
 	n.Helper()
 	select {
 	case <-n.Server.Done():
-		n.Server.Restart()
+		n.Restart()
 	default:
 	}
 }
@@ -47,7 +47,7 @@ func (n *nemesis) finish() {
 	}
 	began := time.Now()
 	n.Until("all rows have ended", n.carried)
-	for _, q := range append([]string{work, asked, posted}, subscriptions...) {
+	for _, q := range append([]string{work, bulk, asked, posted}, subscriptions...) {
 		n.Until("all events are taken", func() bool { return n.lag() == 0 })
 		n.Idle(q)
 	}

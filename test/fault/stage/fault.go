@@ -57,7 +57,7 @@ func (s *Stage) Play(p *Process, f Fault, moved func() bool) (fired func() bool)
 	case RedisKilled:
 		s.Server.Kill()
 		p.Go()
-		s.Server.Restart()
+		s.Restart()
 	case ScriptsFlushed:
 		s.Must(s.direct.ScriptFlush(s.Context()).Err())
 		p.Go()

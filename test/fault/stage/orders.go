@@ -72,6 +72,7 @@ type Orders struct {
 	Takes     time.Duration // Work, Subscribe: how long a handler takes
 	Mixed     bool          // Work: some jobs fail, snooze, die
 	Progress  bool          // Work: handlers tell their progress
+	Bare      bool          // Work, Subscribe: handlers write nothing, though there is a database
 
 	Driver, DSN, Dialect string            // of the database; "" = handlers write nothing
 	Digests              map[string]string // verbs by digests: to make them takes a process long

@@ -30,7 +30,7 @@ func (s *Stage) Spawn(o Orders) *Process {
 	o.Name = cmp.Or(o.Name, fmt.Sprintf("%s-%d", o.Role, s.made))
 	o.Lease, o.Jobs, o.Retention = cmp.Or(o.Lease, Lease), cmp.Or(o.Jobs, 1), cmp.Or(o.Retention, time.Hour)
 	o.Digests, o.History = s.digests, s.path
-	if s.Database != nil {
+	if s.Database != nil && !o.Bare {
 		o.Driver, o.DSN, o.Dialect = s.Database.Driver, s.Database.DSN, string(s.Database.Dialect)
 	}
 	proxy := redistest.NewProxy(s, s.Server)
