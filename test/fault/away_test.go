@@ -13,9 +13,9 @@ import (
 	"github.com/waybillhq/waybill/internal/redistest"
 )
 
-// TestSettleRefused (G4): a handler succeeds, and Redis refuses writes for ten seconds, less than the lease. The
+// TestG4_settleRefused: a handler succeeds, and Redis refuses writes for ten seconds, less than the lease. The
 // success is recorded without a second run.
-func TestSettleRefused(t *testing.T) {
+func TestG4_settleRefused(t *testing.T) {
 	t.Parallel()
 	soon(t, back, func() time.Duration { return settleRefused(t) })
 }
@@ -46,8 +46,8 @@ func settleRefused(t *testing.T) time.Duration {
 	return took
 }
 
-// TestRestarts (S7): Redis is killed and started again three times, under an idle worker and under a busy one.
-func TestRestarts(t *testing.T) {
+// TestS7_restarts: Redis is killed and started again three times, under an idle worker and under a busy one.
+func TestS7_restarts(t *testing.T) {
 	t.Run("idle", func(t *testing.T) {
 		t.Parallel()
 		r := newRig(t, redistest.AOF(), redistest.Config("appendfsync", "always"))
@@ -100,8 +100,8 @@ func TestRestarts(t *testing.T) {
 	})
 }
 
-// TestCutWithoutClose (S7): the connections of a worker fall silent and are not closed.
-func TestCutWithoutClose(t *testing.T) {
+// TestS7_cutWithoutClose: the connections of a worker fall silent and are not closed.
+func TestS7_cutWithoutClose(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	_, ran := r.start(waybill.WorkerOptions{}, nothing)

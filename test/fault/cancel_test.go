@@ -39,8 +39,8 @@ func ends(t *testing.T, r *rig, id string, ran *runs) {
 	}
 }
 
-// TestCancelRunning (G8): a running job that obeys its context is cancelled.
-func TestCancelRunning(t *testing.T) {
+// TestG8_cancelRunning: a running job that obeys its context is cancelled.
+func TestG8_cancelRunning(t *testing.T) {
 	t.Run("at once, by the control channel", func(t *testing.T) {
 		t.Parallel()
 		soon(t, time.Second, func() time.Duration { return cancelledByChannel(t) })

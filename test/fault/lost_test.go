@@ -13,9 +13,9 @@ import (
 	"github.com/waybillhq/waybill/internal/store"
 )
 
-// TestRepliesLostAtRandom (R3): the replies of 1,000 enqueues, claims, renewals and settlements are lost, each with its
+// TestR3_repliesLostAtRandom: the replies of 1,000 enqueues, claims, renewals and settlements are lost, each with its
 // connection. Every job is in the account once and run once; no lease is waited out; no producer is told a lie.
-func TestRepliesLostAtRandom(t *testing.T) {
+func TestR3_repliesLostAtRandom(t *testing.T) {
 	t.Parallel()
 	const losses, producers, long = 1000, 8, 20
 	r := newRig(t)

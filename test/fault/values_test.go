@@ -11,9 +11,9 @@ import (
 	"github.com/waybillhq/waybill"
 )
 
-// TestValuesUnchanged (S22): numbers in every spelling, nested and empty values and odd characters come back byte for
+// TestS22_valuesUnchanged: numbers in every spelling, nested and empty values and odd characters come back byte for
 // byte, through delay, snooze, retry, death, requeue and as a result.
-func TestValuesUnchanged(t *testing.T) {
+func TestS22_valuesUnchanged(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	echo := waybill.DefineResult[json.RawMessage, json.RawMessage]("echo", waybill.KindOptions{

@@ -11,10 +11,10 @@ import (
 	"github.com/waybillhq/waybill"
 )
 
-// TestTenThousandWaits (R12): 10,000 jobs of no length, each enqueued and then waited for, while the connections of
+// TestR12_tenThousandWaits: 10,000 jobs of no length, each enqueued and then waited for, while the connections of
 // pub/sub are killed at random and an operator deletes some of the jobs. Every wait returns soon after the end, with
 // the right word.
-func TestTenThousandWaits(t *testing.T) {
+func TestR12_tenThousandWaits(t *testing.T) {
 	t.Parallel()
 	const jobs, callers = 10_000, 500
 	r := newRig(t)

@@ -48,8 +48,8 @@ type mix struct {
 // mostPlay is how long sessions go on at most until enough was killed.
 const mostPlay = 4 * time.Minute
 
-// TestInterleaved lets sessions enter jobs in transactions whose order of commit is not that of their rows, while relays
-// are killed: what is committed is accepted once, and nothing else is.
+// TestInterleaved is scenario R17: sessions enter jobs in transactions whose order of commit is not that of their rows,
+// while relays are killed. What is committed is accepted once, and nothing else is.
 func TestInterleaved(t *testing.T) {
 	t.Parallel()
 	const kills, cuts = 12, 2

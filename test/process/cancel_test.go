@@ -12,7 +12,8 @@ import (
 )
 
 // TestS24_cancelWithoutWorkers: 100 jobs are cancelled while no worker is there: waiting, delayed, retrying, and ten that
-// were running when their worker was killed. None of them runs again, each says when and why, and waits return at once.
+// were running when their worker was killed. None of them runs again, each says when and why, and waits return at once;
+// so do waits for jobs that were completed, deleted, or never there.
 func TestS24_cancelWithoutWorkers(t *testing.T) {
 	t.Parallel()
 	s, dir := newScene(t), t.TempDir()
@@ -27,7 +28,7 @@ func TestS24_cancelWithoutWorkers(t *testing.T) {
 	send("retrying", 20)
 	send("running", 10)
 	args := []string{"--lease", "1s", "--concurrency", "40", "--exec", "sh", "-c", fmt.Sprintf(
-		"cd %s; echo $WAYBILL_JOB_ID >>begun; case $WAYBILL_JOB_ID in retrying-*) exit 1;; running-*) sleep 60;; esac", dir,
+		"cd %s; echo $WAYBILL_JOB_ID >>begun; case $WAYBILL_JOB_ID in retrying-*) exit 1;; running-*) sleep 60;; esac; printf result", dir,
 	)}
 	w := s.work(args...)
 	until(t, "twenty failed and ten run", func() bool {
@@ -60,7 +61,26 @@ func TestS24_cancelWithoutWorkers(t *testing.T) {
 		}
 		cancel()
 	}
-	if _, err := s.Queue(queue).Wait(t.Context(), "never"); !errors.Is(err, waybill.ErrNotFound) {
-		t.Errorf("a wait for a job that never was is told %v", err)
+	waitsAtOnce(t, s)
+}
+
+// waitsAtOnce waits for job "other", which was completed, for jobs that were deleted, and for one that never was.
+func waitsAtOnce(t *testing.T, s *scene) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	s.send("removed")
+	s.send("forgotten")
+	must(t, s.Queue(queue).Delete(ctx, "removed", waybill.DeleteOptions{}))
+	must(t, s.Queue(queue).Delete(ctx, "forgotten", waybill.DeleteOptions{Forget: true}))
+	if result, err := s.Queue(queue).Wait(ctx, "other"); err != nil || string(result) != "result" {
+		t.Errorf("a wait for a completed job is told %q, %v", result, err)
+	}
+	for id, want := range map[string]error{
+		"removed": waybill.ErrDeleted, "forgotten": waybill.ErrNotFound, "never": waybill.ErrNotFound,
+	} {
+		if _, err := s.Queue(queue).Wait(ctx, id); !errors.Is(err, want) {
+			t.Errorf("a wait for job %s is told %v, want %v", id, err, want)
+		}
 	}
 }

@@ -112,6 +112,53 @@ func TestR1_frozenWorkerIsStale(t *testing.T) {
 	}
 }
 
+// TestR1_everyWordOfAFrozenWorkerIsStale: whatever the frozen worker has to say when it goes on, another end or progress and
+// an end, is refused while the other one runs the job, and changes nothing.
+func TestR1_everyWordOfAFrozenWorkerIsStale(t *testing.T) {
+	t.Parallel()
+	const settle = `,"token":"'$token'"}'`
+	for word, says := range map[string]string{
+		"retry":        `printf '{"type":"settle","outcome":"retry","error":"no"` + settle,
+		"snooze":       `printf '{"type":"settle","outcome":"snooze","delay_ms":1` + settle,
+		"dead":         `printf '{"type":"settle","outcome":"dead","error":"no"` + settle,
+		"cancel":       `printf '{"type":"settle","outcome":"cancel","error":"no"` + settle,
+		"progress, ok": `printf '{"type":"progress","percent":99` + settle + `; echo; printf '{"type":"settle","outcome":"ack","result":"a"` + settle,
+	} {
+		t.Run(word, func(t *testing.T) {
+			t.Parallel()
+			s, dir := newScene(t), t.TempDir()
+			s.send("id")
+			a := s.work("--lease", "2s", "--concurrency", "1", "--pipe", "sh", "-c", fmt.Sprintf(`cd %s; echo '{"type":"ready"}'
+				while read -r line; do token=${line#*'"token":"'}; token=${token%%%%'"'*}; echo a >>begun
+				while [ ! -e go-a ]; do sleep 0.02; done; %s; echo; : >said; done`, dir, says))
+			until(t, "the first worker has the job", func() bool { return begun(dir) == 1 })
+			a.signal(syscall.SIGSTOP)
+			s.work(append([]string{"--lease", "2s"}, script(dir, "b")...)...)
+			until(t, "the second worker has the job", func() bool { return begun(dir) == 2 })
+			touch(t, dir, "go-a")
+			until(t, "the first one's child has said its word", func() bool {
+				_, err := os.Stat(filepath.Join(dir, "said"))
+				return err == nil
+			})
+			before := s.job("id")
+			a.signal(syscall.SIGCONT)
+			until(t, "it is refused", func() bool { return s.stats().Stale >= 1 })
+			j := s.job("id")
+			if j.State != waybill.StateActive || j.Token != before.Token || j.Attempt != 2 || j.Progress != nil || j.Failures+j.Snoozes != 0 {
+				t.Errorf("after it, the job is %+v; it was %+v", j, before)
+			}
+			touch(t, dir, "go-b")
+			got := s.settled()
+			if j := s.job("id"); string(j.Result) != "b" || j.State != waybill.StateCompleted || j.Attempt != 2 || len(j.Errors) != 1 {
+				t.Errorf("at the end the job is %+v", j)
+			}
+			if got.Completed != 1 || got.Died+got.Cancelled+got.Failures+got.Snoozes != 0 || got.Crashes != 1 {
+				t.Errorf("at the end the counts are %+v", got)
+			}
+		})
+	}
+}
+
 // TestR1_frozenWorkerComesLate: the same, but the other worker has finished when it goes on.
 func TestR1_frozenWorkerComesLate(t *testing.T) {
 	t.Parallel()
