@@ -11,6 +11,7 @@ func countsAddUp(h *run, f finder) {
 		}
 		f.Looked++
 		q.addsUp(f)
+		h.seen(q, f)
 	}
 	for _, j := range h.jobs {
 		if s := j.first(OpJob, func(s *fact) bool { return !s.onlyWindow }); s != nil {
@@ -37,6 +38,46 @@ func (l *line) addsUp(f finder) {
 	}
 }
 
+// seen holds a queue's counters against what was seen of it: they can't be less.
+func (h *run) seen(q *line, f finder) {
+	if len(h.loss.deaths) > 0 {
+		return // what was forgotten is in no counter
+	}
+	s := h.tallies()[q.Queue]
+	for _, c := range []struct {
+		name  string
+		least int64
+	}{{"accepted", s.accepted}, {"deliveries", s.attempts}, {"completed", s.completed}} {
+		if _, told := q.Stats[c.name]; told && q.stat(c.name) < c.least {
+			text := fmt.Sprintf("%s are counted as %d, and %d were seen", c.name, q.stat(c.name), c.least)
+			f.found(Violation{Queue: q.Queue, Text: text}, q.fact())
+		}
+	}
+}
+
+// tally is what was seen of a queue.
+type tally struct{ accepted, attempts, completed int64 }
+
+// tallies counts them once.
+func (h *run) tallies() map[string]tally {
+	if h.tallied != nil {
+		return h.tallied
+	}
+	h.tallied = map[string]tally{}
+	for _, j := range h.jobs {
+		s := h.tallied[j.queue]
+		if j.has(OpEnqueue, accepts) {
+			s.accepted++
+		}
+		s.attempts += int64(len(j.all(OpAttempt, nil)))
+		if j.has(OpEnd, func(e *fact) bool { return ends(e) && e.code == "completed" }) {
+			s.completed++
+		}
+		h.tallied[j.queue] = s
+	}
+	return h.tallied
+}
+
 // attemptsAddUp holds a job's counts against each other, and against what was seen of it.
 func (h *run) attemptsAddUp(j *job, stands *fact, f finder) {
 	known := stands.failures + stands.crashes + stands.snoozes
@@ -49,10 +90,15 @@ func (h *run) attemptsAddUp(j *job, stands *fact, f finder) {
 	if j.lives() > 1 || j.has(OpDelete, notFailed) {
 		return
 	}
+	completed := stands.code == "completed" && h.tallies()[j.queue].attempts > 0
 	for _, a := range j.all(OpAttempt, nil) {
 		if a.number > stands.number && !h.loss.forgets(a) {
 			f.found(j.violation("attempt %d was given, and %d are counted", a.number, stands.number), a, stands)
 			return
 		}
+		completed = completed && a.number != stands.number
+	}
+	if completed && len(h.loss.deaths) == 0 {
+		f.found(j.violation("attempt %d completed it, and was never given", stands.number), stands)
 	}
 }

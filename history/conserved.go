@@ -5,9 +5,10 @@ import "strings"
 // eventPrefix stands before a topic's name where an event is told as a job.
 const eventPrefix = "topic:"
 
-// conserved is I1. Events are no jobs of a queue: what becomes of them is I13.
+// conserved is I1. Events are no jobs of a queue: what becomes of them is I13. Where there is an account at all it is of all
+// queues.
 func conserved(h *run, j *job, f finder) {
-	if !h.accounted[j.queue] || strings.HasPrefix(j.queue, eventPrefix) {
+	if len(h.accounted) == 0 || strings.HasPrefix(j.queue, eventPrefix) {
 		return
 	}
 	stands := j.all(OpJob, nil)
@@ -21,7 +22,7 @@ func conserved(h *run, j *job, f finder) {
 		f.found(j.violation("it stands in %d places", len(stands)), stands...)
 	case len(stands) == 1:
 		h.deletedIsGone(j, stands[0], f)
-	case j.knownAsEnded():
+	case j.knownAsEnded() && !h.mustBeKnown(j):
 	case h.loss.count(told) == len(told):
 		h.forgotten++
 	default:
@@ -44,6 +45,19 @@ func (h *run) deletedIsGone(j *job, stands *fact, f finder) {
 // knownAsEnded tells whether somebody was told that the job has ended, or may have deleted it.
 func (j *job) knownAsEnded() bool {
 	return j.has(OpEnd, ends) || j.has(OpDelete, notFailed) || j.has(OpWait, func(f *fact) bool { return terminal(f.code) || f.code == deleted })
+}
+
+// mustBeKnown tells whether a job that has ended must stand in the account all the same: its place in the window is not over.
+func (h *run) mustBeKnown(j *job) bool {
+	if h.window == 0 || j.has(OpDelete, notFailed) || h.loss.count(j.all(OpEnd, ends)) > 0 {
+		return false
+	}
+	for _, f := range append(j.all(OpEnd, ends), j.all(OpWait, ok)...) {
+		if f.made()+h.window <= h.last {
+			return false
+		}
+	}
+	return true
 }
 
 // newest are the last lines of the job.

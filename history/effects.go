@@ -11,10 +11,14 @@ import (
 // oneEffect is I6.
 func oneEffect(h *run, f finder) {
 	applied := map[key]bool{} // jobs with an effect
+	attempted := h.attempted()
 	for _, k := range slices.SortedFunc(maps.Keys(h.effects), compareKeys) {
 		w := h.effects[k]
 		f.Looked++
 		w.look(f)
+		if h.ledgers[k.queue] {
+			w.byAnAttempt(attempted, f)
+		}
 		id, _, _ := strings.Cut(k.id, " ") // behind a space stands the step
 		applied[key{k.queue, id}] = applied[key{k.queue, id}] || len(w.rows) > 0
 	}
@@ -25,6 +29,40 @@ func oneEffect(h *run, f finder) {
 		f.Looked++
 		if end := j.completed(); end != nil && !applied[j.key] && !applied[key{j.queue, end.event}] {
 			f.found(j.violation("it completed without its effect"), j.newest(mostLines)...)
+		}
+	}
+}
+
+// attempted are the tokens of the attempts of a queue's jobs, also by their events.
+func (h *run) attempted() map[key]map[uint64]bool {
+	out := map[key]map[uint64]bool{}
+	for _, j := range h.jobs {
+		if !h.ledgers[j.queue] {
+			continue
+		}
+		for _, a := range j.all(OpAttempt, nil) {
+			for _, id := range []string{j.id, cmp.Or(a.event, j.id)} {
+				k := key{j.queue, id}
+				if out[k] == nil {
+					out[k] = map[uint64]bool{}
+				}
+				out[k][a.token] = true
+			}
+		}
+	}
+	return out
+}
+
+// byAnAttempt finds effects that no attempt has made.
+func (w *effect) byAnAttempt(attempted map[key]map[uint64]bool, f finder) {
+	id, _, _ := strings.Cut(w.id, " ")
+	tokens := attempted[key{w.queue, id}]
+	for _, row := range w.rows {
+		switch {
+		case tokens == nil:
+			f.found(Violation{Queue: w.queue, Job: w.id, Text: "its effect is there, and no attempt of it was made"}, row)
+		case row.token != 0 && !tokens[row.token] && !tokens[0]:
+			f.found(Violation{Queue: w.queue, Job: w.id, Text: "its effect was made with a token of no attempt"}, row)
 		}
 	}
 }

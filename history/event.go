@@ -8,15 +8,17 @@ const (
 	// OpRun begins the history of a run: Seed, Commit, Note, Grade, LossMS, WindowMS, WaitMS.
 	OpRun Op = "run"
 	// OpEnqueue is an enqueue that was answered, or was given up: Queue, Job, Hash, Fingerprint, Outcome, Code (the outcome's
-	// word, or that of the error); DelayMS. An event's queue is "topic:NAME".
+	// word, or that of the error); DelayMS. An event's queue is "topic:NAME". One with the code "asked" is written before
+	// the call, with the outcome unknown, and counts only where no line of the same process, job and Begun tells the answer.
 	OpEnqueue Op = "enqueue"
 	// OpAttempt is a handler that begins: Queue, Job, Number, Token, Hash, ClaimedMS, DueMS, Event.
 	OpAttempt Op = "attempt"
 	// OpEnd is an attempt whose end was sent: Queue, Job, Number, Outcome (ok: it is recorded, fail: the lease was lost, or
-	// nobody answered), Code (waybill.AttemptOutcome). Begun is when the handler returned, where that is known.
+	// nobody answered), Code (waybill.AttemptOutcome). Begun is when the handler returned, or when the
+	// call was made, where that is known.
 	OpEnd Op = "end"
-	// OpWait is a wait that returned: Queue, Job, Outcome, Code (the state it told, or the word of the error); Late is by
-	// how much it came back after the job's end, where that is known.
+	// OpWait is a wait that returned: Queue, Job, Outcome, Code (the state it told, or the word of the error); LateMS is by
+	// how much it came back after the job's end, where that is known. Else the lines of the end tell.
 	OpWait Op = "wait"
 	// OpRow is a row of an outbox, or an event published through one: Queue, Job, Hash, Outcome (ok: its transaction was
 	// committed, fail: rolled back, unknown: its commit was not answered).
@@ -28,7 +30,8 @@ const (
 	OpDelete  Op = "delete"
 	// OpSample is a look at a queue under way: Queue, Live, Capacity.
 	OpSample Op = "sample"
-	// OpFault is a fault: Boundary (where it was played), Code (which), Outcome (ok: it fired there, with work in flight);
+	// OpFault is a fault: Boundary (where it was played), Code (which), Outcome (ok: it fired there, with work in flight),
+	// Begun and Done (when it began and was over; of a server that was killed, when it was alive last and when it was dead);
 	// DelayMS of one whose Code begins with "clock": by how much the server's clock was set.
 	// Codes that begin with "redis killed" allow the loss that the grade allows; one that begins with "clock" says that the
 	// server's clock was set. Others are counted only.
@@ -44,6 +47,9 @@ const (
 	OpJob Op = "job"
 	// OpEffect is one row of what handlers wrote: Queue (the receipts' scope), Job (the receipts' key), Token.
 	OpEffect Op = "effect"
+	// OpLedger says that what handlers of a queue wrote stands in the history: Queue (the receipts' scope). Each of its completed
+	// jobs must have an effect then, and each effect an attempt, though there be no effect at all.
+	OpLedger Op = "ledger"
 	// OpReceipt is one receipt: Queue (scope), Job (key).
 	OpReceipt Op = "receipt"
 	// OpQueue is a queue's counters: Queue, Stats (as `waybill queue stats --json` prints them).
@@ -110,7 +116,8 @@ type Event struct {
 	// before the death of a server what it answered may be lost; 0 with "always".
 	Grade  string `json:"grade,omitempty"`
 	LossMS int64  `json:"loss_ms,omitempty"`
-	// WindowMS is how long an ended job is known at least, so that its ID is not taken again; 0 = longer than the run.
+	// WindowMS is how long an ended job is known at least, so that its ID is not taken again: until then the account must have
+	// it. 0 = longer than the run as to its ID, and that a worker was told of its end suffices for the account.
 	WindowMS int64 `json:"window_ms,omitempty"`
 	// WaitMS is how late a wait may come back; 0 = no bound is checked.
 	WaitMS int64 `json:"wait_ms,omitempty"`

@@ -3,6 +3,7 @@ package history
 import (
 	"fmt"
 	"hash/maphash"
+	"slices"
 	"strings"
 )
 
@@ -84,6 +85,31 @@ func (j *job) first(op Op, is func(*fact) bool) *fact {
 }
 
 func (j *job) has(op Op, is func(*fact) bool) bool { return j.first(op, is) != nil }
+
+// pair takes away the lines of enqueues that were asked for whose answers are there too.
+func (j *job) pair() {
+	type call struct {
+		process string
+		begun   int64
+	}
+	answered := map[call]bool{}
+	some := false
+	for i := range j.facts {
+		f := &j.facts[i]
+		switch {
+		case f.op != OpEnqueue:
+		case f.code == asked:
+			some = true
+		case f.begun > 0:
+			answered[call{f.process, f.begun}] = true
+		}
+	}
+	if some {
+		j.facts = slices.DeleteFunc(j.facts, func(f fact) bool {
+			return f.op == OpEnqueue && f.code == asked && answered[call{f.process, f.begun}]
+		})
+	}
+}
 
 // violation is one of this job.
 func (j *job) violation(format string, args ...any) Violation {

@@ -8,7 +8,7 @@ import (
 const ms = int64(time.Millisecond)
 
 // lateStart is how long after the death of a server a handler may begin whose claim that server answered.
-const lateStart = 5 * int64(time.Second)
+const lateStart = 10 * int64(time.Second)
 
 // loss is what a run allows a server to forget when it dies.
 type loss struct {

@@ -21,7 +21,9 @@ type run struct {
 	jobs      []*job
 	byKey     map[key]*job
 	effects   map[key]*effect
-	scopes    map[string]bool // in which there are effects or receipts
+	scopes    map[string]bool // in which there are effects or receipts, or ought to be
+	ledgers   map[string]bool // of scopes: all that was written stands in the history
+	last      int64           // Done of the latest line, ns
 	accounted map[string]bool // queues that stand in the account
 	seeds     []uint64
 	others    map[Op][]line // lines that are of no job
@@ -31,6 +33,8 @@ type run struct {
 	jump      int64 // by how much a clock was set during the run at most, ms; 0 = none was
 
 	lost, forgotten, unexpected int64 // what the checks counted
+
+	tallied map[string]tally // see tallies
 
 	words map[string]string
 	sums  sums
@@ -55,7 +59,7 @@ type effect struct {
 // read reads a history. Errors: ErrUnreadable, and those of r.
 func read(r io.Reader) (*run, error) {
 	h := &run{
-		byKey: map[key]*job{}, effects: map[key]*effect{}, scopes: map[string]bool{}, accounted: map[string]bool{},
+		byKey: map[key]*job{}, effects: map[key]*effect{}, scopes: map[string]bool{}, ledgers: map[string]bool{}, accounted: map[string]bool{},
 		others: map[Op][]line{}, words: map[string]string{}, sums: sums{maphash.MakeSeed()},
 	}
 	err := scan(r, func(number int64, e Event) {
@@ -100,9 +104,12 @@ func scan(r io.Reader, each func(int64, Event)) error {
 
 // take sorts a line in.
 func (h *run) take(e Event) {
+	h.last = max(h.last, e.Done)
 	switch e.Op {
 	case OpRun:
 		h.begin(e)
+	case OpLedger:
+		h.ledgers[e.Queue], h.scopes[e.Queue] = true, true
 	case OpEffect, OpReceipt:
 		h.written(e)
 	case OpSubscription, OpFault, OpSample, OpQueue, OpFinding, OpKeys:
@@ -148,8 +155,11 @@ func (h *run) written(e Event) {
 	}
 }
 
-// settle draws from the faults what they allow.
+// settle draws from the faults what they allow, and leaves out what was asked and answered.
 func (h *run) settle() {
+	for _, j := range h.jobs {
+		j.pair()
+	}
 	for i := range h.others[OpFault] {
 		f := &h.others[OpFault][i]
 		if f.Outcome != OK {

@@ -26,7 +26,8 @@ type Recorder struct {
 	mu       sync.Mutex
 	w        io.Writer
 	err      error
-	returned map[handled]int64 // when handlers returned whose end was not told yet
+	returned map[handled]int64  // when handlers returned whose end was not told yet, or when that was sent
+	tokens   map[string]handled // of attempts whose end was not sent yet
 }
 
 // handled is an attempt whose handler has returned.
@@ -35,12 +36,15 @@ type handled struct {
 	number     int
 }
 
+// asked is the code of an enqueue that is about to be sent.
+const asked = "asked"
+
 // mostReturned bounds what a recorder keeps that is given to Worker.Use alone.
 const mostReturned = 100_000
 
 // New gives a recorder that writes to w in the name of a process.
 func New(w io.Writer, process string) *Recorder {
-	return &Recorder{process: process, w: w, returned: map[handled]int64{}}
+	return &Recorder{process: process, w: w, returned: map[handled]int64{}, tokens: map[string]handled{}}
 }
 
 // Err is the first error of writing; what came after it was not written.
@@ -66,20 +70,25 @@ func (r *Recorder) Write(e Event) {
 	}
 }
 
-// Enqueues records what becomes of each enqueue of a client; give it to Client.Use last, so that nothing changes a request
-// after it.
+// Enqueues records that each enqueue of a client was asked for, and what becomes of it; give it to Client.Use last, so that
+// nothing changes a request after it. A process that dies between the two leaves the first line alone.
 func (r *Recorder) Enqueues(next waybill.Enqueuer) waybill.Enqueuer {
 	return func(ctx context.Context, requests []waybill.Request) []waybill.Enqueued {
 		begun := Now()
+		asks := make([]Event, len(requests))
+		for i, q := range requests {
+			asks[i] = Event{
+				Op: OpEnqueue, Begun: begun, Done: begun, Queue: q.Queue, Job: q.ID, DelayMS: q.Delay.Milliseconds(),
+				Hash: Hash(q.Kind, q.Payload, q.Headers, q.Priority), Fingerprint: record.Fingerprint(q.Kind, q.Payload),
+				Outcome: Unknown, Code: asked,
+			}
+			r.Write(asks[i])
+		}
 		answers := next(ctx, requests)
 		done := Now()
 		for i, a := range answers {
-			q := requests[i]
-			e := Event{
-				Op: OpEnqueue, Begun: begun, Done: done, Queue: a.Queue, Job: a.ID, DelayMS: q.Delay.Milliseconds(),
-				Hash: Hash(q.Kind, q.Payload, q.Headers, q.Priority), Fingerprint: record.Fingerprint(q.Kind, q.Payload),
-				Outcome: OutcomeOf(a.Err), Code: string(a.Outcome),
-			}
+			e := asks[i]
+			e.Done, e.Queue, e.Job, e.Outcome, e.Code = done, a.Queue, a.ID, OutcomeOf(a.Err), string(a.Outcome)
 			if a.Err != nil {
 				e.Code = codeOf(a)
 			}
@@ -96,8 +105,31 @@ func (r *Recorder) Attempts(next waybill.Handler) waybill.Handler {
 			Op: OpAttempt, Queue: a.Queue, Job: a.ID, Event: a.Event, Token: a.Token, Number: a.Number,
 			Hash: Hash(a.Kind, a.Payload, a.Headers, a.Priority), ClaimedMS: a.ClaimedAt.UnixMilli(), DueMS: a.DueAt.UnixMilli(),
 		})
-		defer r.handlerReturned(handled{a.Queue, a.ID, a.Number})
+		h := handled{a.Queue, a.ID, a.Number}
+		r.handlerBegins(a.Token, h)
+		defer r.handlerReturned(h)
 		return next(ctx, a)
+	}
+}
+
+func (r *Recorder) handlerBegins(token string, h handled) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.tokens) >= mostReturned {
+		clear(r.tokens)
+	}
+	r.tokens[token] = h
+}
+
+// Sending says that the call which ends the attempt of a token is about to be made: its line's Begun is then this moment, not
+// that when the handler returned. It is for those who see the calls, and makes the check of stale ends sharper. Of several
+// calls the first counts; a token that is not known is passed over.
+func (r *Recorder) Sending(token string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if h, ok := r.tokens[token]; ok {
+		r.returned[h] = Now()
+		delete(r.tokens, token)
 	}
 }
 

@@ -12,7 +12,11 @@ func refusedIsNot(h *run, j *job, f finder) {
 		}
 	}
 	f.Looked++
-	if there := append(j.all(OpAttempt, nil), j.all(OpJob, nil)...); len(there) > 0 {
+	there := append(j.all(OpAttempt, nil), j.all(OpJob, nil)...)
+	if w := h.effects[j.key]; w != nil {
+		there = append(there, w.rows...)
+	}
+	if len(there) > 0 {
 		f.found(j.violation("it was refused, and is there all the same"), append(sent, there...)...)
 	}
 }

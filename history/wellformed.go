@@ -27,6 +27,7 @@ var needs = map[Op][]string{
 	OpSubscription: {"queue"},
 	OpJob:          {"queue", "job", "code"},
 	OpEffect:       {"queue", "job"},
+	OpLedger:       {"queue"},
 	OpReceipt:      {"queue", "job"},
 	OpQueue:        {"queue"},
 	OpFinding:      {"code"},

@@ -7,18 +7,23 @@ import (
 	"sync"
 )
 
-// Silence lets the connections that are open now pass nothing any more. They are not closed; new ones pass.
-func (p *Proxy) Silence() {
-	for _, s := range p.open() {
+// Silence lets the connections that are open now pass nothing any more, and gives how many those are. They are not closed;
+// new ones pass.
+func (p *Proxy) Silence() int {
+	open := p.open()
+	for _, s := range open {
 		s.silence()
 	}
+	return len(open)
 }
 
-// Cut resets the connections that are open now.
-func (p *Proxy) Cut() {
-	for _, s := range p.open() {
+// Cut resets the connections that are open now, and gives how many those were.
+func (p *Proxy) Cut() int {
+	open := p.open()
+	for _, s := range open {
 		s.close(true)
 	}
+	return len(open)
 }
 
 // Pause lets nothing pass until Resume, on connections that are open and on new ones: they are accepted.

@@ -60,7 +60,7 @@ func (a *actor) run(ctx context.Context) error {
 		return err
 	}
 	defer rdb.Close()
-	rdb.AddHook(a.stop.calls(a.Digests))
+	rdb.AddHook(a.calls())
 	if a.client, err = waybill.NewClient(rdb, waybill.ClientOptions{}); err != nil {
 		return err
 	}

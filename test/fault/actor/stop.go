@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/redis/go-redis/v9"
@@ -50,18 +51,32 @@ func (s *stopper) here(p stage.Point) bool {
 }
 
 // calls passes the points within this process around the calls of scripts.
-func (s *stopper) calls(verbs map[string]string) redis.Hook {
+func (a *actor) calls() redis.Hook {
 	return victim.Scripts{
-		Digests: slices.Collect(maps.Keys(verbs)),
+		Digests: slices.Collect(maps.Keys(a.Digests)),
 		Around: func(args []any, next func() error) error {
 			sha, _ := args[1].(string)
-			s.pass(stage.Sends.Of(verbs[sha]))
+			verb := a.Digests[sha]
+			a.stop.pass(stage.Sends.Of(verb))
+			if verb == "settle" {
+				a.sending(args)
+			}
 			err := next()
 			if !redis.HasErrorPrefix(err, "NOSCRIPT") { // else it is sent again
-				s.pass(stage.Read.Of(verbs[sha]))
+				a.stop.pass(stage.Read.Of(verb))
 			}
 			return err
 		},
+	}
+}
+
+// sending tells the history which attempts a call ends: they are named by leases, "token element".
+func (a *actor) sending(args []any) {
+	for _, arg := range args[2:] {
+		if text, ok := arg.(string); ok {
+			token, _, _ := strings.Cut(text, " ")
+			a.tells.Sending(token)
+		}
 	}
 }
 

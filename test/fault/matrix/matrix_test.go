@@ -32,7 +32,11 @@ type part struct {
 	last        string                             // verb of the last call that it makes; "" = it goes on calling
 	database    func(testing.TB) *sqltest.Database // nil = none
 	round       func(r round)
+	needs       []string // promises that are held against it, besides those of all
 }
+
+// needed are the promises that something is held against in each cell.
+var needed = []string{"I1", "I2", "I4", "I5", "I9", "I10", "I16"}
 
 // round is one fault in a cell. Each has a queue or topic of its own.
 type round struct {
@@ -133,6 +137,10 @@ func (c cell) play(t *testing.T, rounds int, seed uint64) history.Report {
 		c.part.round(round{s, c, fmt.Sprint("q", n)})
 	}
 	report := s.Check()
+	s.Needs(report, append(c.part.needs, needed...)...)
+	if c.part.database != nil {
+		s.Needs(report, "I6")
+	}
 	if fired := report.Faults[string(c.fault)]; fired != int64(rounds) {
 		t.Errorf("of %d faults %d fired with work in flight", rounds, fired)
 	}

@@ -14,9 +14,9 @@ func topicParts() []part {
 	points := append(append(steps("claim"), stage.Handed, stage.Begun, stage.Entered, stage.Written, stage.Committing, stage.Committed),
 		steps("settle")...)
 	return []part{
-		{stack: "topics", name: "publisher", points: steps("publish"), round: publishes},
+		{stack: "topics", name: "publisher", points: steps("publish"), round: publishes, needs: []string{"I7", "I13"}},
 		{
-			stack: "topics", name: "subscriber", points: points, round: subscribes,
+			stack: "topics", name: "subscriber", points: points, round: subscribes, needs: []string{"I13"},
 			database: func(t testing.TB) *sqltest.Database { return sqltest.SQLite(t) },
 		},
 	}
@@ -29,6 +29,7 @@ func (r round) subscriptions() (billing, mail string) {
 	for _, name := range []string{"billing", "mail"} {
 		_, err := events.Create(r.Context(), r.Client, name, topic.Beginning)
 		r.Must(err)
+		r.forgive(r.name + "/" + name)
 		r.History.Write(history.Event{Op: history.OpSubscription, Queue: r.name + "/" + name})
 	}
 	return r.name + "/billing", r.name + "/mail"
@@ -67,6 +68,8 @@ func publishes(r round) {
 	one := r.Spawn(stage.Orders{Role: stage.Subscribe, Queue: billing})
 	two := r.Spawn(stage.Orders{Role: stage.Subscribe, Queue: mail})
 	r.taken()
+	r.completed(billing, jobs)
+	r.completed(mail, jobs)
 	r.Tell(r.point, r.fault, fired() && flying)
 	r.end(p, successor, one, two)
 }
@@ -89,6 +92,8 @@ func subscribes(r round) {
 		return err == nil && st.Crashes > 0 || r.allTaken()
 	})
 	r.taken()
+	r.completed(billing, jobs)
+	r.completed(mail, jobs)
 	r.Tell(r.point, r.fault, fired() && flying)
 	r.end(p, one, two)
 }

@@ -19,28 +19,32 @@ type act struct {
 	name   stage.Fault
 	weight int
 	do     func(*nemesis) bool
+	shows  string // the sort of errors that clients get by it, without which it did nothing; "" = it shows otherwise
 }
 
-// jumped is a fault that writes its own line.
-const jumped stage.Fault = "clock jumped"
+// Faults that write their own lines, since what is allowed goes by when they happened.
+const (
+	jumped stage.Fault = "clock jumped"
+	died   stage.Fault = "redis killed"
+)
 
 var acts = []act{
-	{"killed", 6, (*nemesis).kill},
-	{"frozen", 4, (*nemesis).freeze},
-	{"told to stop", 3, (*nemesis).term},
-	{"connections cut", 3, func(n *nemesis) bool { n.proxy().Cut(); return true }},
-	{"connections silent", 2, func(n *nemesis) bool { n.proxy().Silence(); return true }},
-	{"pub/sub cut", 2, func(n *nemesis) bool { return n.command("CLIENT", "KILL", "TYPE", "pubsub") }},
-	{"writes paused", 1, func(n *nemesis) bool { return n.command("CLIENT", "PAUSE", "300", "WRITE") }},
-	{"scripts flushed", 2, func(n *nemesis) bool { return n.command("SCRIPT", "FLUSH") }},
-	{"redis killed", 3, (*nemesis).killRedis},
-	{"redis frozen", 2, (*nemesis).freezeRedis},
-	{"out of memory", 2, func(n *nemesis) bool { return n.setting("maxmemory", "1", "0") }},
-	{"read-only", 2, (*nemesis).demote},
-	{"password", 2, func(n *nemesis) bool { return n.rotate() }},
-	{"slow script", 2, (*nemesis).slow},
-	{jumped, 3, (*nemesis).jump},
-	{"disk full", 1, (*nemesis).fill},
+	{name: "killed", weight: 6, do: (*nemesis).kill},
+	{name: "frozen", weight: 4, do: (*nemesis).freeze},
+	{name: "told to stop", weight: 3, do: (*nemesis).term},
+	{name: "connections cut", weight: 3, do: func(n *nemesis) bool { return n.proxy().Cut() > 0 }},
+	{name: "connections silent", weight: 2, do: func(n *nemesis) bool { return n.proxy().Silence() > 0 }},
+	{name: "pub/sub cut", weight: 2, do: (*nemesis).cutPubSub},
+	{name: "writes paused", weight: 1, do: func(n *nemesis) bool { return n.command("CLIENT", "PAUSE", "300", "WRITE") }},
+	{name: "scripts flushed", weight: 2, do: func(n *nemesis) bool { return n.command("SCRIPT", "FLUSH") }, shows: "NOSCRIPT"},
+	{name: died, weight: 3, do: (*nemesis).killRedis},
+	{name: "redis frozen", weight: 2, do: (*nemesis).freezeRedis},
+	{name: "out of memory", weight: 2, do: func(n *nemesis) bool { return n.setting("maxmemory", "1", "0") }, shows: "OOM"},
+	{name: "read-only", weight: 2, do: (*nemesis).demote, shows: "READONLY"},
+	{name: "password", weight: 2, do: func(n *nemesis) bool { return n.rotate() }, shows: "NOAUTH"},
+	{name: "slow script", weight: 2, do: (*nemesis).slow, shows: "BUSY"},
+	{name: jumped, weight: 3, do: (*nemesis).jump},
+	{name: "disk full", weight: 1, do: (*nemesis).fill},
 }
 
 // fates are what may become of single requests.
@@ -61,11 +65,30 @@ func (n *nemesis) disturb(lasts time.Duration) {
 		n.pause(time.Duration(50+n.rnd.IntN(250)) * time.Millisecond)
 		n.revive()
 		a := all[n.rnd.IntN(len(all))]
+		n.refuse()
 		flying := n.working()
-		if done := a.do(n); a.name != jumped {
+		if done := a.on(n); a.name != jumped && a.name != died {
 			n.Tell("at random", a.name, done && flying)
 		}
 	}
+}
+
+// shown is how long errors may take to show.
+const shown = 2 * time.Second
+
+// on lets it happen, and tells whether it came about.
+func (a act) on(n *nemesis) bool {
+	if a.shows == "" {
+		return a.do(n)
+	}
+	before := n.Refused(a.shows)
+	return a.do(n) && n.Within(shown, func() bool { return n.Refused(a.shows) > before })
+}
+
+// cutPubSub ends the connections that listen.
+func (n *nemesis) cutPubSub() bool {
+	cut, err := n.Direct().Do(n.Context(), "CLIENT", "KILL", "TYPE", "pubsub").Int64()
+	return err == nil && cut > 0
 }
 
 // network gives some of the next requests of a member a random fate, until it is called again, and delivers what was kept.
@@ -144,7 +167,9 @@ func (n *nemesis) term() bool {
 }
 
 func (n *nemesis) killRedis() bool {
+	began := history.Now()
 	n.Server.Kill()
+	n.History.Write(history.Event{Op: history.OpFault, Boundary: "at random", Code: string(died), Outcome: history.OK, Begun: began})
 	n.pause(time.Duration(n.rnd.IntN(500)) * time.Millisecond)
 	n.Restart()
 	return true
@@ -211,9 +236,10 @@ func (n *nemesis) jump() bool {
 
 // fill leaves the server's disk no room for a while. Where it syncs every write it ends by that.
 func (n *nemesis) fill() bool {
+	before := n.Refused("MISCONF")
 	n.Server.Disk().Fill(0)
 	n.pause(500 * time.Millisecond)
+	refused := n.Refused("MISCONF") > before
 	n.Server.Disk().Free()
-	n.restarted()
-	return true
+	return n.restarted() || refused
 }

@@ -1,6 +1,7 @@
 package nemesis_test
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -20,6 +21,7 @@ const (
 	asked  = "asked"  // of waiters
 	posted = "posted" // of the outbox
 	events = "events" // the topic
+	full   = "full"   // nobody's: it has room for one job
 )
 
 var subscriptions = []string{events + "/billing", events + "/mail"}
@@ -44,14 +46,15 @@ type member struct {
 type nemesis struct {
 	*stage.Stage
 
-	rnd   *rand.Rand
-	grade string
-	crew  []*member
-	sent  int
-	shift time.Duration  // of the server's clock
-	box   *outbox.Outbox // nil = none
-	over  chan struct{}
-	all   sync.WaitGroup
+	rnd     *rand.Rand
+	grade   string
+	crew    []*member
+	sent    int
+	refused int            // jobs that were sent to be refused
+	shift   time.Duration  // of the server's clock
+	box     *outbox.Outbox // nil = none
+	over    chan struct{}
+	all     sync.WaitGroup
 }
 
 func newNemesis(s *stage.Stage, rnd *rand.Rand, grade string) *nemesis {
@@ -61,6 +64,8 @@ func newNemesis(s *stage.Stage, rnd *rand.Rand, grade string) *nemesis {
 	for _, q := range append([]string{work, bulk, asked, posted}, subscriptions...) { // else what is often killed becomes dead
 		s.Must(s.Client.Queue(q).Set(s.Context(), waybill.QueueSettings{CrashAllowance: &unlimited}))
 	}
+	one := int64(1)
+	s.Must(s.Client.Queue(full).Set(s.Context(), waybill.QueueSettings{Capacity: &one}))
 	room := int64(capacity)
 	s.Must(s.Client.Queue(work).Set(s.Context(), waybill.QueueSettings{Capacity: &room}))
 	for _, sub := range []string{"billing", "mail"} {
@@ -122,6 +127,13 @@ func (n *nemesis) outbox() {
 	}
 	n.join(stage.Orders{Role: stage.Work, Queue: posted, Jobs: 5, Lease: lease})
 	n.all.Go(n.enter)
+}
+
+// refuse enqueues where there is no room: what is refused must never be there. Where Redis is away, or forgot, it need not be.
+func (n *nemesis) refuse() {
+	n.refused++
+	kind := waybill.Define[int](stage.Kind, waybill.KindOptions{Queue: full})
+	_, _ = kind.Enqueue(n.Context(), n.Client, n.refused, waybill.ID(fmt.Sprint("refused-", n.refused)))
 }
 
 // working tells whether jobs are waiting or running; it is asked while Redis answers.

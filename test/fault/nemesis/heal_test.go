@@ -7,13 +7,15 @@ import (
 	"github.com/waybillhq/waybill/topic"
 )
 
-// restarted starts the server again where it has ended by itself.
-func (n *nemesis) restarted() {
+// restarted starts the server again where it has ended by itself, and tells whether it had.
+func (n *nemesis) restarted() bool {
 	n.Helper()
 	select {
 	case <-n.Server.Done():
 		n.Restart()
+		return true
 	default:
+		return false
 	}
 }
 

@@ -30,8 +30,12 @@ func Faults() []Fault {
 	return []Fault{Killed, Frozen, RequestLost, ReplyLost, Late, RedisKilled, ScriptsFlushed}
 }
 
+// turn is how long what a fault needs may take to come about. It is long because machines are busy.
+const turn = time.Minute
+
 // Play does a fault to a process that has come to its point, and lets it go on. moved tells whether its work is somebody else's
-// by now, and is not waited for longer than a few leases. It tells whether the fault came about, once that is known.
+// by now: a freeze, or a late delivery, before which that did not happen is none. Play tells whether the fault came about, once
+// that is known.
 func (s *Stage) Play(p *Process, f Fault, moved func() bool) (fired func() bool) {
 	s.Helper()
 	yes := func() bool { return true }
@@ -42,16 +46,18 @@ func (s *Stage) Play(p *Process, f Fault, moved func() bool) (fired func() bool)
 	case Frozen:
 		p.Signal(syscall.SIGSTOP)
 		p.Go()
-		s.Within(4*p.Orders.Lease, moved)
+		came := s.Within(turn, moved)
 		p.Signal(syscall.SIGCONT)
+		return func() bool { return came }
 	case RequestLost:
 		return s.next(p, redistest.DropRequest)
 	case ReplyLost:
 		if _, step := p.Orders.Stop.call(); step != Answered {
 			return s.next(p, redistest.DropReply)
 		}
-		p.Proxy.Cut() // with the reply that is held
+		cut := p.Proxy.Cut() // with the reply that is held
 		p.Go()
+		return func() bool { return cut > 0 }
 	case Late:
 		return s.late(p, moved)
 	case RedisKilled:
@@ -59,8 +65,10 @@ func (s *Stage) Play(p *Process, f Fault, moved func() bool) (fired func() bool)
 		p.Go()
 		s.Restart()
 	case ScriptsFlushed:
+		before := s.Refused("NOSCRIPT")
 		s.Must(s.direct.ScriptFlush(s.Context()).Err())
 		p.Go()
+		return func() bool { return s.Within(turn, func() bool { return s.Refused("NOSCRIPT") > before }) }
 	}
 	return yes
 }
@@ -75,7 +83,7 @@ func (s *Stage) next(p *Process, fate redistest.Fate) (fired func() bool) {
 		return fate
 	})
 	p.Go()
-	return func() bool { return s.Within(6*p.Orders.Lease, func() bool { return p.Proxy.Faults()[fate] > 0 }) }
+	return func() bool { return s.Within(turn, func() bool { return p.Proxy.Faults()[fate] > 0 }) }
 }
 
 // late keeps the next call of a process, freezes it until its work is somebody else's, and delivers the call then.
@@ -89,13 +97,13 @@ func (s *Stage) late(p *Process, moved func() bool) (fired func() bool) {
 		}
 		p.Signal(syscall.SIGSTOP)
 	}
-	s.Within(4*p.Orders.Lease, moved)
+	came := s.Within(turn, moved)
 	ctx, stop := context.WithTimeout(s.Context(), 10*time.Second)
 	defer stop()
-	_, err := p.Proxy.Deliver(ctx)
+	delivered, err := p.Proxy.Deliver(ctx)
 	s.Must(err)
 	p.Signal(syscall.SIGCONT)
-	return func() bool { return true }
+	return func() bool { return came && len(delivered) > 0 }
 }
 
 // Tell writes a fault into the history.

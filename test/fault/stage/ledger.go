@@ -27,6 +27,9 @@ func (s *Stage) ledger() {
 	if s.DB == nil {
 		return
 	}
+	for queue := range s.worked {
+		s.History.Write(history.Event{Op: history.OpLedger, Queue: queue})
+	}
 	key := "key"
 	for op, query := range map[history.Op]string{
 		history.OpEffect:  "SELECT scope, job, token FROM effect",

@@ -28,8 +28,11 @@ func (s *Stage) Spawn(o Orders) *Process {
 	s.Helper()
 	s.made++
 	o.Name = cmp.Or(o.Name, fmt.Sprintf("%s-%d", o.Role, s.made))
-	o.Lease, o.Jobs, o.Retention = cmp.Or(o.Lease, Lease), cmp.Or(o.Jobs, 1), cmp.Or(o.Retention, time.Hour)
+	o.Lease, o.Jobs, o.Retention = cmp.Or(o.Lease, Lease), cmp.Or(o.Jobs, 1), cmp.Or(o.Retention, window)
 	o.Digests, o.History = s.digests, s.path
+	if (o.Role == Work || o.Role == Subscribe) && !o.Bare {
+		s.worked[o.Queue] = true
+	}
 	if s.Database != nil && !o.Bare {
 		o.Driver, o.DSN, o.Dialect = s.Database.Driver, s.Database.DSN, string(s.Database.Dialect)
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -45,19 +47,27 @@ type Stage struct {
 	digests map[string]string
 	verbs   map[string]bool // of scripts
 	file    *os.File
-	made    int // processes so far
+	made    int             // processes so far
+	worked  map[string]bool // queues that had workers
 }
+
+// What histories are held to: ended jobs are known for as long as processes keep them, and a wait comes back in time, also on
+// a busy machine.
+const (
+	window   = time.Hour
+	waitTime = 2 * time.Minute
+)
 
 // digests are the same in all runs, and take long to make.
 var digests = sync.OnceValue(store.Digests)
 
 // patience is how long something may take that must come about. The machine may be busy.
-const patience = 2 * time.Minute
+const patience = 4 * time.Minute
 
 // New sets a stage up.
 func New(t testing.TB, o Options) *Stage {
 	t.Helper()
-	s := &Stage{TB: t, Options: o, digests: digests(), verbs: map[string]bool{}}
+	s := &Stage{TB: t, Options: o, digests: digests(), verbs: map[string]bool{}, worked: map[string]bool{}}
 	for _, verb := range s.digests {
 		s.verbs[verb] = true
 	}
@@ -80,6 +90,7 @@ func New(t testing.TB, o Options) *Stage {
 	s.Client.Use(s.History.Enqueues)
 	s.History.Write(history.Event{
 		Op: history.OpRun, Seed: o.Seed, Note: t.Name(), Grade: s.Grade, LossMS: o.Loss.Milliseconds(),
+		WindowMS: window.Milliseconds(), WaitMS: waitTime.Milliseconds(),
 	})
 	if o.Database != nil {
 		s.openDatabase()
@@ -171,6 +182,28 @@ func (s *Stage) Check() history.Report {
 		}
 	}
 	return report
+}
+
+// Needs fails the run where nothing was held against a promise that it is about.
+func (s *Stage) Needs(r history.Report, promises ...string) {
+	s.Helper()
+	for _, name := range promises {
+		if i := r.Invariant(name); i == nil || i.Looked == 0 {
+			s.Errorf("nothing was held against %s", name)
+		}
+	}
+}
+
+// Refused is how often the server has answered with an error of a sort since it began, as "OOM"; 0 where it does not answer.
+func (s *Stage) Refused(sort string) (n int64) {
+	text, err := s.direct.Info(s.Context(), "errorstats").Result()
+	if err != nil {
+		return 0
+	}
+	_, count, _ := strings.Cut(text, "errorstat_"+sort+":count=")
+	count, _, _ = strings.Cut(count, "\r")
+	n, _ = strconv.ParseInt(count, 10, 64)
+	return n
 }
 
 // keep copies the history to where it stays.
