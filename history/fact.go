@@ -92,23 +92,18 @@ func (j *job) pair() {
 		process string
 		begun   int64
 	}
+	if !j.has(OpEnqueue, func(f *fact) bool { return f.code == asked }) {
+		return
+	}
 	answered := map[call]bool{}
-	some := false
 	for i := range j.facts {
-		f := &j.facts[i]
-		switch {
-		case f.op != OpEnqueue:
-		case f.code == asked:
-			some = true
-		case f.begun > 0:
+		if f := &j.facts[i]; f.op == OpEnqueue && f.code != asked && f.begun > 0 {
 			answered[call{f.process, f.begun}] = true
 		}
 	}
-	if some {
-		j.facts = slices.DeleteFunc(j.facts, func(f fact) bool {
-			return f.op == OpEnqueue && f.code == asked && answered[call{f.process, f.begun}]
-		})
-	}
+	j.facts = slices.DeleteFunc(j.facts, func(f fact) bool {
+		return f.op == OpEnqueue && f.code == asked && answered[call{f.process, f.begun}]
+	})
 }
 
 // violation is one of this job.
