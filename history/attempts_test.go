@@ -18,6 +18,10 @@ func TestCheck_OneHolder(t *testing.T) {
 		"a requeue is no reason for that":    {lines: two.and(line(history.OpRequeue, 9, "a"), attempt(11, "a", 2)), breaks: "I4"},
 		"an attempt ends twice":              {lines: two.and(end(4, "a", 1, "retry", begun(3)), end(5, "a", 1, "snoozed", begun(3))), breaks: "I4", text: "attempt 1 ended 2 times"},
 		"two attempts have one token":        {lines: tape{enqueue(1, "a"), attempt(2, "a", 1, token("A")), attempt(3, "a", 2, token("A"))}, breaks: "I4", text: "one token"},
+		"a number is given again after a loss, and its token too": {
+			lines:  two.and(run("everysec", 1000), killed(10), attempt(30, "a", 2, token("B"), func(e *history.Event) { e.Process = "another" })),
+			breaks: "I4", text: "two holders of attempt 2 have one token",
+		},
 		"a claim was forgotten": {
 			lines: two.and(run("everysec", 1000), killed(10), attempt(30, "a", 2, token("C"))),
 		},

@@ -34,8 +34,12 @@ func oneHolder(h *run, j *job, f finder) {
 	})
 	tokens := map[uint64]*fact{}
 	for _, a := range attempts {
-		if first := tokens[a.token]; a.token != 0 && first != nil && first.number != a.number {
+		switch first := tokens[a.token]; {
+		case a.token == 0 || first == nil:
+		case first.number != a.number:
 			f.found(j.violation("attempts %d and %d have one token", first.number, a.number), first, a)
+		case first.process != a.process: // a server that forgot gives a number again, and never a token
+			f.found(j.violation("two holders of attempt %d have one token", a.number), first, a)
 		}
 		tokens[a.token] = a
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/waybillhq/waybill/internal/devsql"
 	"github.com/waybillhq/waybill/internal/redistest"
 	"github.com/waybillhq/waybill/internal/sqltest"
+	"github.com/waybillhq/waybill/internal/store"
 	"github.com/waybillhq/waybill/outbox"
 )
 
@@ -30,6 +31,35 @@ func TestRelay_redisAway(t *testing.T) {
 		until(t, "all arrive", func() bool { return s.rows().Sent == 40 })
 		if st := s.stats(); st.Accepted != 40 || s.rows().SetAside != 0 || s.told(outbox.EventLost) != 0 {
 			t.Errorf("accepted %d, %+v, told of %d losses", st.Accepted, s.rows(), s.told(outbox.EventLost))
+		}
+	})
+}
+
+// TestRelay_silentSend: Redis is there when a batch begins, and then no call that sends rows comes to it, for longer than a batch
+// waits. No row counts as sent, and all are sent later.
+func TestRelay_silentSend(t *testing.T) {
+	t.Parallel()
+	sqltest.Each(t, func(t *testing.T, d *sqltest.Database) {
+		t.Parallel()
+		proxy := redistest.NewProxy(t, redistest.Start(t))
+		proxy.Verbs(store.Digests())
+		s := newStandOn(t, d, outbox.Options{}, proxy.Client(), "")
+		s.enter(requests(20)...)
+		proxy.Decide(func(q redistest.Request) redistest.Fate {
+			if q.Verb == "enqueue" {
+				return redistest.DropRequest
+			}
+			return redistest.Pass
+		})
+		s.relay()
+		until(t, "the batch ends", func() bool { return s.told(outbox.EventFailed) > 0 || s.rows().Sent > 0 })
+		if n := s.rows().Sent; n > 0 {
+			t.Errorf("%d rows count as sent, and no call came to Redis", n)
+		}
+		proxy.Decide(nil)
+		until(t, "all are sent", func() bool { return s.rows().Sent == 20 })
+		if n := s.stats().Accepted; n != 20 {
+			t.Errorf("accepted %d", n)
 		}
 	})
 }

@@ -10,7 +10,7 @@ type Fault struct {
 	Name   string
 	Breaks string // what it does, as a sentence
 	Edits  []Edit
-	Caught Cell
+	Caught []Cell // by each of these
 }
 
 // Edit changes one place of a file. In Go, IS_BROKEN in New stands for the condition that this fault is awake; in Lua, New
@@ -26,8 +26,11 @@ type Cell struct {
 	Tier    string // as docs/proof.md names them; "facts" is a test of single facts
 	Package string // of the test, as "./internal/store"
 	Run     string // as go test takes it
+	Size    string // WAYBILL_FAULTS; "" = "check"
+	Seed    string // WAYBILL_SEED; "" = any
+	Says    string // a regular expression of what it says when it catches: which promise was broken; "" = it fails
+	Quick   bool   // it catches within some seconds: a short run may play it
 	Within  time.Duration
-	Pending bool // no such test is there yet: nothing shows that the fault is caught
 }
 
 // All gives every fault.
@@ -35,31 +38,4 @@ func All() []Fault {
 	return slices.Concat(
 		tokenFaults(), claimFaults(), endFaults(), enqueueFaults(), callFaults(), receiptFaults(), outboxFaults(), topicFaults(),
 	)
-}
-
-// conformance is T1: each script compared with a model in Go.
-func conformance(name string) Cell {
-	return Cell{Tier: "T1", Package: "./internal/store", Run: "^TestConformance$/^" + name + "$", Within: 2 * time.Minute}
-}
-
-// facts is a test of single facts.
-func facts(pkg, run string) Cell {
-	return Cell{Tier: "facts", Package: pkg, Run: run, Within: 2 * time.Minute}
-}
-
-// crashes is T2: every boundary with every fault.
-func crashes() Cell {
-	return Cell{Tier: "T2", Package: "./test/fault/matrix", Run: ".", Within: 4 * time.Minute, Pending: true}
-}
-
-// lua is the path of a script's part.
-func lua(part string) string { return luaDir + part + ".lua" }
-
-const luaDir = "internal/store/lua/"
-
-// scripts and topics are the cells that compare the scripts of queues, and of topics.
-func scripts() Cell { return conformance("a_server") }
-
-func topics() Cell {
-	return Cell{Tier: "T1", Package: "./internal/store", Run: "^TestTopicConformance$/^a_server$", Within: 2 * time.Minute}
 }

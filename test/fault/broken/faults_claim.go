@@ -20,25 +20,25 @@ func claimFaults() []Fault {
 	return parseClaim(c, reply)
 `},
 				{"internal/store/claim.go", "	\"time\"\n\n", "	\"time\"\n\n	\"github.com/redis/go-redis/v9\"\n\n"},
-			}, Caught: conformance("full_memory"),
+			}, Caught: []Cell{crash(promise("I1", "I9", "I16"), "worker: killed, where: claim was answered"), cut("audit of")},
 		},
 		{
 			Name: "claim-without-lease", Breaks: "a claim of many jobs leases all but the last of them, which is then nowhere",
 			Edits: []Edit{{
 				lua("claim"), "  call('ZADD', LEASES, unpack(leases))\n",
 				"  call('ZADD', LEASES, unpack(leases, 1, math.max(2, #leases - 2)))\n",
-			}}, Caught: scripts(),
+			}}, Caught: []Cell{scripts()},
 		},
 		{
 			Name: "claim-takes-again", Breaks: "a claim whose answer was lost takes more jobs when it comes again",
 			Edits:  []Edit{{lua("claim"), "if tonumber(NUMBER) == known then return again() end\n", "\n"}},
-			Caught: scripts(),
+			Caught: []Cell{scripts()},
 		},
 		{
 			Name: "claim-comes-late", Breaks: "a copy of an older claim takes jobs for nobody",
 			Edits: []Edit{{
 				lua("claim"), "if tonumber(NUMBER) < known then return {'late', now, 0, '', 0, '', 0} end\n", "\n",
-			}}, Caught: scripts(),
+			}}, Caught: []Cell{scripts()},
 		},
 		{
 			Name: "take-back-early", Breaks: "every claim takes back all leases, whether they ran out or not",
@@ -48,25 +48,31 @@ func claimFaults() []Fault {
 					lua("upkeep"), "call('ZRANGEBYSCORE', LEASES, '-inf', now, 'LIMIT', 0, 100)",
 					"call('ZRANGEBYSCORE', LEASES, '-inf', '+inf', 'LIMIT', 0, 100)",
 				},
-			}, Caught: scripts(),
+			}, Caught: []Cell{
+				scripts(),
+				linear(),
+			},
 		},
 		{
 			Name: "take-back-unbounded", Breaks: "one claim takes back all leases that ran out, however many",
 			Edits: []Edit{{
 				lua("upkeep"), "call('ZRANGEBYSCORE', LEASES, '-inf', now, 'LIMIT', 0, 100)", "call('ZRANGEBYSCORE', LEASES, '-inf', now)",
-			}}, Caught: facts("./internal/store", "^TestTakeBackBounds$"),
+			}}, Caught: []Cell{facts("./internal/store", "^TestTakeBackBounds$")},
 		},
 		{
 			Name: "take-back-forgets-crashes", Breaks: "crashes are not counted: a job that kills its worker kills them all",
 			Edits:  []Edit{{lua("upkeep"), "or 0), run.c + 1\n", "or 0), run.c\n"}},
-			Caught: scripts(),
+			Caught: []Cell{scripts()},
 		},
 		{
 			Name: "promote-early", Breaks: "a job that is delayed is delivered up to a second early",
 			Edits: []Edit{{
 				lua("upkeep"), "call('ZRANGEBYSCORE', key, '-inf', now, 'LIMIT', 0, 100)",
 				"call('ZRANGEBYSCORE', key, '-inf', now + 1000, 'LIMIT', 0, 100)",
-			}}, Caught: scripts(),
+			}}, Caught: []Cell{
+				scripts(),
+				linear(),
+			},
 		},
 		{
 			Name: "client-clock", Breaks: "a lease ends by the clock of the worker that claimed, not by that of Redis",
@@ -79,7 +85,7 @@ func claimFaults() []Fault {
 `,
 				},
 				{lua("upkeep"), "tonumber(ARGV[4]), tonumber(ARGV[5])\n", "tonumber(ARGV[4]), tonumber(ARGV[5]) - now\n"},
-			}, Caught: scripts(),
+			}, Caught: []Cell{scripts(), facts("./test/fault", "^TestClockForward$")},
 		},
 	}
 }

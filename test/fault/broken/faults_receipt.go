@@ -22,7 +22,7 @@ func receiptFaults() []Fault {
 			}
 			return err
 		}
-` + doCall}}, Caught: matrixCell("effect_written"),
+` + doCall}}, Caught: []Cell{crash(promise("I6"), "receipts on sqlite: killed, where: effect written")},
 		},
 		{
 			Name: "receipt-after-effect", Breaks: "the effect is committed in a transaction of its own before the receipt's",
@@ -54,27 +54,22 @@ func receiptFaults() []Fault {
 				return err
 			})
 		}
-` + doCall}}, Caught: matrixCell("after_commit"),
+` + doCall}}, Caught: []Cell{crash(promise("I6"), "receipts on sqlite: killed, where: after commit")},
 		},
 		{
 			Name: "receipt-mismatch-is-replay", Breaks: "a receipt of other work passes for that of this work, which is dropped",
 			Edits: []Edit{{
 				"receipt/enter.go", "	case !bytes.Equal(e.fp, k.Fingerprint):\n", "	case !IS_BROKEN && !bytes.Equal(e.fp, k.Fingerprint):\n",
-			}}, Caught: facts("./receipt", "^TestFacts$/^sqlite"),
+			}}, Caught: []Cell{facts("./receipt", "^TestFacts$/^sqlite")},
 		},
 		{
 			Name: "horizon-is-not-read", Breaks: "a job whose receipt was purged is applied again",
 			Edits: []Edit{{
 				"receipt/enter.go", "	if e.new && k.old(time.Now()) {\n", "	if e.new && k.old(time.Now()) && !IS_BROKEN {\n",
-			}}, Caught: facts("./receipt", "^TestPurge$/^sqlite"),
+			}}, Caught: []Cell{facts("./receipt", "^TestPurge$/^sqlite")},
 		},
 	}
 }
 
 // doCall is where a transaction of a receipt is run.
 const doCall = "		return r.marked(ctx, k, o.Run(ctx, func(ctx context.Context, tx Tx) (err error) {\n"
-
-// matrixCell kills workers at one step on SQLite.
-func matrixCell(step string) Cell {
-	return facts("./test/effects", "^TestMatrix$/^cells$/^sqlite:_"+step)
-}

@@ -13,7 +13,10 @@ for _, member in ipairs(call('ZRANGE', LEASES, 0, -1)) do
     end
   end
 end
-`}}, Caught: scripts(),
+`}}, Caught: []Cell{
+				quick(scripts()),
+				linear(),
+			},
 		},
 		{
 			Name: "renew-any-token", Breaks: "a renewal of any attempt extends the lease, whoever holds it",
@@ -25,20 +28,23 @@ for _, member in ipairs(call('ZRANGE', LEASES, 0, -1)) do
     end
   end
 end
-`}}, Caught: scripts(),
+`}}, Caught: []Cell{scripts()},
 		},
 		{
 			Name: "renew-revives", Breaks: "a renewal that comes after the take-back makes a second lease of the job",
 			Edits: []Edit{
 				{lua("renew"), "  if held[i] then\n", "  if held[i] or call('EXISTS', record(ids[i])) == 1 then\n"},
 				{lua("renew"), "call('ZADD', LEASES, 'XX', unpack(longer))", "call('ZADD', LEASES, unpack(longer))"},
-			}, Caught: scripts(),
+			}, Caught: []Cell{
+				quick(scripts()),
+				linear(),
+			},
 		},
 		{
 			Name: "progress-any-token", Breaks: "an attempt that lost its lease still writes progress",
 			Edits: []Edit{{
 				lua("progress"), "if not call('ZSCORE', LEASES, member) then", "if call('EXISTS', record(id)) == 0 then",
-			}}, Caught: scripts(),
+			}}, Caught: []Cell{quick(scripts())},
 		},
 		{
 			Name: "token-is-a-counter", Breaks: "a token is the attempt's number alone, which comes again when Redis has lost data",
@@ -52,12 +58,15 @@ end
 			d.Token = strconv.Itoa(d.Attempt) + "-w.1"
 		}
 `},
-			}, Caught: scripts(),
+			}, Caught: []Cell{
+				quick(scripts()),
+				random(promise("I4"), "rdb"),
+			},
 		},
 		{
 			Name: "take-back-keeps-token", Breaks: "an attempt whose lease was taken back is told that it ended the job",
 			Edits:  []Edit{{lua("upkeep"), "  run.token = '!' .. tok", "  run.token = tok"}},
-			Caught: scripts(),
+			Caught: []Cell{scripts(), linear()},
 		},
 	}
 }

@@ -120,12 +120,30 @@ func (s *Stage) Must(err error) {
 	}
 }
 
-// Until waits until something is so.
+// Until waits until something is so. Where that does not come about the run ends, and its history is held against the promises
+// as it stands.
 func (s *Stage) Until(what string, is func() bool) {
 	s.Helper()
-	if !s.Within(patience, is) {
-		s.Fatalf("not within %s: %s", patience, what)
+	d := s.patience()
+	if s.Within(d, is) {
+		return
 	}
+	s.Errorf("L1: not within %s: %s", d.Round(time.Second), what)
+	s.Check()
+	s.FailNow()
+}
+
+// toTell is how long before the end of a test's time a wait ends, so that it can say what did not come about.
+const toTell = 10 * time.Second
+
+// patience is how long this run waits for what must come about.
+func (s *Stage) patience() time.Duration {
+	if t, ok := s.TB.(interface{ Deadline() (time.Time, bool) }); ok {
+		if end, ok := t.Deadline(); ok {
+			return max(0, min(patience, time.Until(end)-toTell))
+		}
+	}
+	return patience
 }
 
 // Within tells whether something is so before d has passed.

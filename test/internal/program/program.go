@@ -15,6 +15,10 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 )
 
+// BinaryEnv names, in the environment, a program that was built before: it is run, and none is built. What runs many test
+// binaries with one program builds it once.
+const BinaryEnv = "WAYBILL_PROGRAM"
+
 // Built is a [testing.M] whose tests run a program: it is built before them and removed after them.
 type Built struct {
 	M        *testing.M
@@ -25,16 +29,10 @@ type Built struct {
 
 // Run builds, and runs the tests. Connections are cut in such tests: what go-redis would log of it is silenced.
 func (b Built) Run() int {
-	dir, err := os.MkdirTemp("", "waybill-program-")
+	remove, err := b.build()
+	defer remove()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(dir)
-	*b.Binary = filepath.Join(dir, "program")
-	out, err := exec.CommandContext(context.Background(), "go", "build", "-ldflags=-s -w", "-o", *b.Binary, b.Source).CombinedOutput()
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "build: %v\n%s", err, out)
 		return 1
 	}
 	flag.Parse()
@@ -43,4 +41,22 @@ func (b Built) Run() int {
 	}
 	logging.Disable()
 	return b.M.Run()
+}
+
+// build builds the program, unless there is one.
+func (b Built) build() (remove func(), err error) {
+	if *b.Binary = os.Getenv(BinaryEnv); *b.Binary != "" {
+		return func() {}, nil
+	}
+	dir, err := os.MkdirTemp("", "waybill-program-")
+	if err != nil {
+		return func() {}, err
+	}
+	remove = func() { _ = os.RemoveAll(dir) }
+	*b.Binary = filepath.Join(dir, "program")
+	out, err := exec.CommandContext(context.Background(), "go", "build", "-ldflags=-s -w", "-o", *b.Binary, b.Source).CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("build: %w\n%s", err, out)
+	}
+	return remove, err
 }
