@@ -82,7 +82,7 @@ func newNemesis(s *stage.Stage, rnd *rand.Rand, grade string) *nemesis {
 	for range 3 {
 		n.join(stage.Orders{Role: stage.Work, Queue: work, Jobs: 20, Mixed: true, Takes: time.Millisecond, Lease: lease})
 	}
-	n.join(stage.Orders{Role: stage.Produce, Queue: bulk, Jobs: many, Batch: 200, Every: 20 * time.Millisecond})
+	n.join(stage.Orders{Role: stage.Produce, Queue: bulk, Jobs: many, Batch: 100, Every: 25 * time.Millisecond})
 	n.join(stage.Orders{Role: stage.Work, Queue: bulk, Jobs: 100, Lease: lease, Bare: true})
 	n.join(stage.Orders{Role: stage.Work, Queue: asked, Jobs: 2, Lease: lease})
 	for _, sub := range subscriptions {
