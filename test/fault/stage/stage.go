@@ -186,6 +186,7 @@ func (s *Stage) Check() history.Report {
 	s.Must(err)
 	defer read.Close()
 	s.Must(s.History.Account(s.Context(), s.Client, read))
+	s.purge()
 	s.Must(s.History.Err())
 	_, err = read.Seek(0, 0)
 	s.Must(err)
