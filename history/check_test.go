@@ -15,10 +15,14 @@ func TestCheck_Lines(t *testing.T) {
 	for what, tc := range map[string]struct {
 		line, why string
 	}{
-		"no JSON":            {`{"op":`, "unexpected end of JSON"},
-		"another type":       {`{"op":"job","queue":7}`, "cannot unmarshal number"},
+		"no JSON":            {`{"op":`, "it is no JSON object, or was cut off: unexpected end of JSON input: "},
+		"an array":           {`[1]`, "it is no JSON object: have array: "},
+		"another type":       {`{"op":"job","queue":7}`, "queue: want a string, have number: "},
+		"a part of a number": {`{"op":"job","done":1.5}`, "done: want a whole number, have number 1.5: "},
+		"stats as a list":    {`{"op":"queue","queue":"q","stats":[]}`, "stats: want an object, have array: "},
+		"an unknown grade":   {`{"op":"run","grade":"alway"}`, `grade: "alway" is not always, everysec, rdb or none: `},
 		"an unknown op":      {`{"op":"dream"}`, `op: "dream"`},
-		"no op":              {`{}`, `op: ""`},
+		"no op":              {`{}`, "op: it is missing: "},
 		"an unknown outcome": {`{"op":"row","queue":"q","job":"a","outcome":"fine","done":1}`, `outcome: "fine"`},
 		"no queue":           {`{"op":"attempt","job":"a","number":1,"done":1}`, "queue: it is missing"},
 		"no job":             {`{"op":"enqueue","queue":"q","outcome":"ok","done":1}`, "job: it is missing"},

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/maphash"
@@ -84,11 +83,7 @@ func scan(r io.Reader, each func(int64, Event)) error {
 			continue
 		}
 		var e Event
-		err := json.Unmarshal(lines.Bytes(), &e)
-		if err == nil {
-			err = e.check()
-		}
-		if err != nil {
+		if err := e.decode(lines.Bytes()); err != nil {
 			return &LineError{number, err.Error()}
 		}
 		each(number, e)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/waybillhq/waybill/history"
 )
@@ -39,7 +40,7 @@ type historyFiles []*historyFile
 
 // openHistories opens files; - is stdin. The caller closes them. Errors: history.ErrUnreadable.
 func (a *app) openHistories(names []string) (files historyFiles, closeAll func(), err error) {
-	var opened []io.Closer
+	var opened []*os.File
 	closeAll = func() {
 		for _, c := range opened {
 			_ = c.Close()
@@ -50,15 +51,40 @@ func (a *app) openHistories(names []string) (files historyFiles, closeAll func()
 			files = append(files, &historyFile{name: "stdin", r: a.stdin})
 			continue
 		}
-		f, err := os.Open(name)
+		f, err := openHistory(name, opened)
 		if err != nil {
 			closeAll()
-			return nil, nil, fmt.Errorf("%w: %w", history.ErrUnreadable, err)
+			return nil, nil, err
 		}
 		opened = append(opened, f)
 		files = append(files, &historyFile{name: name, r: f})
 	}
 	return files, closeAll, nil
+}
+
+// openHistory opens one file beside others. One that is there already would double each of its lines.
+// Errors: history.ErrUnreadable.
+func openHistory(name string, others []*os.File) (*os.File, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", history.ErrUnreadable, err)
+	}
+	for _, other := range others {
+		if sameFile(f, other) {
+			_ = f.Close()
+			return nil, fmt.Errorf("%s: it is given twice, also as %s: give it once: %w", name, other.Name(), history.ErrUnreadable)
+		}
+	}
+	return f, nil
+}
+
+func sameFile(f, other *os.File) bool {
+	one, err := f.Stat()
+	if err != nil || !one.Mode().IsRegular() {
+		return false
+	}
+	two, err := other.Stat()
+	return err == nil && os.SameFile(one, two)
 }
 
 // check holds them, as one history, against the promises, and tells lines by their files.
@@ -74,6 +100,9 @@ func (files historyFiles) check() (history.Report, error) {
 	}
 	if err == nil && r.Lines == 0 {
 		return r, fmt.Errorf("%s: it has no lines: %w", files[0].name, history.ErrUnreadable)
+	}
+	if err == nil && !slices.ContainsFunc(r.Invariants, func(i history.Invariant) bool { return i.Looked > 0 }) {
+		return r, fmt.Errorf("%s: no line says anything of a promise: record enqueues and attempts: %w", files[0].name, history.ErrUnreadable)
 	}
 	for _, i := range r.Invariants {
 		for _, v := range i.Violations {
