@@ -23,6 +23,12 @@ func topics() Cell {
 	return Cell{Tier: "T1", Package: "./internal/store", Run: "^TestTopicConformance$/^a_server$", Within: 2 * time.Minute}
 }
 
+// patient is for a cell that waits two minutes for what never comes.
+func patient(c Cell) Cell {
+	c.Within = 4 * time.Minute
+	return c
+}
+
 // quick marks a cell that catches its fault within seconds.
 func quick(c Cell) Cell {
 	c.Quick = true

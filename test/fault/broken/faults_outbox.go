@@ -47,7 +47,7 @@ func outboxFaults() []Fault {
 				continue
 			}
 			b.full++
-`}}, Caught: []Cell{facts("./outbox", "^TestRelay_full$/^sqlite$")},
+`}}, Caught: []Cell{patient(facts("./outbox", "^TestRelay_full$/^sqlite$"))},
 		},
 	}
 }
