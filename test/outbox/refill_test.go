@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -52,6 +54,7 @@ type refill struct {
 
 	relays, workers, dead []*process // dead: workers that were killed
 	copied                []byte     // of Redis
+	sent, told            int        // as Redis had them when it was copied
 }
 
 func newRefill(t *testing.T, d *sqltest.Database, l loss) *refill {
@@ -87,6 +90,7 @@ func (f *refill) run(jobs int) {
 		f.save()
 	}
 	f.until("more jobs are done", func() bool { return f.effects() >= 2*jobs/5 })
+	f.until("a relay heard of what the copy does not have", f.ahead)
 	ended := f.lose()
 	before := delivered(append(f.workers, f.dead...)...)
 	atLoss := f.effects()
@@ -129,6 +133,29 @@ func (f *refill) save() {
 	var err error
 	f.copied, err = os.ReadFile(filepath.Join(f.server.Dir(), "dump.rdb"))
 	must(f.T, err)
+	f.sent, f.told = f.counts() // of now: no less than those of the copy
+}
+
+// counts are what Redis took from the outbox, and how many words it ever left for one.
+func (f *refill) counts() (sent, told int) {
+	f.Helper()
+	meta, err := f.server.Client().HGetAll(f.Context(), "wb:{"+queue+"}:meta").Result()
+	must(f.T, err)
+	for name, value := range meta {
+		n, _ := strconv.Atoi(value)
+		switch {
+		case strings.HasPrefix(name, "sent:"):
+			sent = n
+		case name == "told":
+			told = n
+		}
+	}
+	return sent, told
+}
+
+// ahead tells whether the outbox knows of a call or a word that came after the copy was made. One that does not has lost nothing.
+func (f *refill) ahead() bool {
+	return f.count("SELECT sent FROM waybill_outbox_queue") > f.sent || f.count("SELECT told FROM waybill_outbox_queue") > f.told
 }
 
 // lose kills Redis and starts it again. It gives the jobs whose rows had ended before.

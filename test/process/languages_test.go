@@ -163,11 +163,16 @@ func (s *scene) sendMany(jobs int) {
 // over the whole. It gives the jobs that were held then, and ends when all are done.
 func (s *scene) killInMidJob(jobs, kills int, args []string) (held []string) {
 	s.t.Helper()
-	w := s.work(args...)
+	w, seen := s.work(args...), map[string]bool{}
 	for n := 1; n <= kills; n++ {
 		s.await(func(now waybill.QueueStats) bool { return now.Completed >= int64(jobs*n/(kills+1)) && now.Active > 0 })
-		w.signal(syscall.SIGSTOP) // what it holds stays as it is now
-		held = append(held, s.active()...)
+		w.signal(syscall.SIGSTOP)            // what it holds stays as it is now
+		for _, attempt := range s.active() { // also those of the worker before, whose leases are not over
+			if id, _, _ := strings.Cut(attempt, " "); !seen[attempt] {
+				seen[attempt] = true
+				held = append(held, id)
+			}
+		}
 		w.kill()
 		w = s.work(args...)
 	}
@@ -194,7 +199,7 @@ func (s *scene) await(is func(waybill.QueueStats) bool) {
 	}
 }
 
-// active are the jobs that a worker holds, one that was just stopped: what it had sent by then has arrived when two looks
+// active are the jobs that workers hold, each as "ID token", one that was just stopped: what it had sent by then has arrived when two looks
 // give the same.
 func (s *scene) active() []string {
 	s.t.Helper()
@@ -204,7 +209,7 @@ func (s *scene) active() []string {
 		var now []string
 		for j, err := range s.Queue(queue).Jobs(s.t.Context(), waybill.Filter{States: []waybill.State{waybill.StateActive}}) {
 			must(s.t, err)
-			now = append(now, j.ID)
+			now = append(now, j.ID+" "+j.Token)
 		}
 		slices.Sort(now)
 		if slices.Equal(now, before) {
