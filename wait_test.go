@@ -3,6 +3,7 @@ package waybill_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -153,6 +154,21 @@ func TestWait(t *testing.T) {
 	})
 }
 
+// soon expects that one of three rounds takes no longer than d: a busy machine may spoil any one.
+func soon(t *testing.T, d time.Duration, round func()) {
+	t.Helper()
+	var took []time.Duration
+	for range 3 {
+		began := time.Now()
+		round()
+		took = append(took, time.Since(began))
+		if slices.Min(took) <= d {
+			return
+		}
+	}
+	t.Errorf("none of three rounds took %s or less: %s", d, took)
+}
+
 func TestWait_NoticesLost(t *testing.T) {
 	t.Parallel()
 	srv := redistest.Start(t)
@@ -166,27 +182,23 @@ func TestWait_NoticesLost(t *testing.T) {
 		deaf.Options().Username, deaf.Options().Password = "deaf", "x"
 		d := newClient(t, deaf, "wb")
 		t.Cleanup(func() { _ = d.Close() })
-		e, err := double.Enqueue(t.Context(), d, number{3}, waybill.After(200*time.Millisecond))
-		if err != nil {
-			t.Fatal(err)
-		}
-		began := time.Now()
-		if got, err := double.Wait(t.Context(), d, e.ID); err != nil || got.N != 6 {
-			t.Errorf("%v, %v", got, err)
-		}
-		if took := time.Since(began); took > 3*time.Second {
-			t.Errorf("it took %s", took)
-		}
-	})
-	t.Run("with notices it takes no poll", func(t *testing.T) {
-		began := time.Now()
-		for range 10 {
-			if _, err := double.Call(t.Context(), c, number{1}); err != nil {
+		soon(t, 3*time.Second, func() {
+			e, err := double.Enqueue(t.Context(), d, number{3}, waybill.After(200*time.Millisecond))
+			if err != nil {
 				t.Fatal(err)
 			}
-		}
-		if took := time.Since(began); took > 2*time.Second { // by the timer alone it would be 10 s
-			t.Errorf("10 calls took %s", took)
-		}
+			if got, err := double.Wait(t.Context(), d, e.ID); err != nil || got.N != 6 {
+				t.Errorf("%v, %v", got, err)
+			}
+		})
+	})
+	t.Run("with notices it takes no poll", func(t *testing.T) {
+		soon(t, 2*time.Second, func() { // by the timer alone it would be 10 s
+			for range 10 {
+				if _, err := double.Call(t.Context(), c, number{1}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
 	})
 }
