@@ -36,7 +36,7 @@ scale: ## measure a queue in which millions of jobs wait, for some five minutes
 	@go run ./bench/scale $(SCALE)
 
 .PHONY: faults
-faults: ## play the whole fault programme, for a quarter of an hour (the tests play a part of it)
+faults: ## play the whole fault programme, for some twenty minutes (the tests play a part of it)
 	@scripts/install-redis.sh
 	@scripts/install-databases.sh
 	@scripts/faults.sh full
