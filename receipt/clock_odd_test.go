@@ -13,7 +13,10 @@ import (
 // In autumn local time has one hour twice. The database's clock is to be that of the world in both.
 func TestClockInTheDoubledHour(t *testing.T) {
 	if _, err := os.Stat("/usr/share/zoneinfo/Europe/Berlin"); err != nil {
-		t.Skip("no time zones are installed")
+		if os.Getenv("CI") != "" {
+			t.Fatal("no time zones are installed")
+		}
+		t.Skip("NO time zones are installed: the doubled hour was NOT tested")
 	}
 	t.Setenv("TZ", "Europe/Berlin")
 	d := sqltest.On(t, sqltest.Start(t, receipt.MariaDB, devsql.Options{NoSync: true}))
@@ -26,7 +29,7 @@ func TestClockInTheDoubledHour(t *testing.T) {
 		var ms int64
 		must(t, db.QueryRowContext(t.Context(), "SELECT CAST(NOW() AS CHAR)").Scan(&local))
 		if local != "2026-10-25 02:30:00" {
-			t.Skip("the server is not in that zone: ", local)
+			t.Fatal("the server is not in that zone: ", local)
 		}
 		must(t, db.QueryRowContext(t.Context(), receipt.Statements(receipt.MariaDB, "waybill_")["now"]).Scan(&ms))
 		if ms != at.UnixMilli() {

@@ -39,7 +39,7 @@ func TestParentKilled(t *testing.T) {
 		t.Run(string(kind)+" ends with its process, and its directory", func(t *testing.T) {
 			t.Parallel()
 			if _, ok := devsql.Find(kind); !ok {
-				t.Skip("not installed")
+				sqltest.Absent(t, kind)
 			}
 			pid, dir, kill := hold(t, kind)
 			if syscall.Kill(pid, 0) != nil {

@@ -5,7 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -20,9 +19,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if url := os.Getenv(workerEnv); url != "" {
-		os.Exit(soakWorker(url))
-	}
 	logging.Disable() // servers are killed here; what comes of it is returned too
 	flag.Parse()
 	if err := flag.Set("test.parallel", "6"); err != nil { // they wait more than they compute

@@ -80,7 +80,7 @@ func newNemesis(s *stage.Stage, rnd *rand.Rand, grade string) *nemesis {
 	n.join(stage.Orders{Role: stage.Publish, Queue: events, Jobs: many, Batch: 5, Every: 25 * time.Millisecond})
 	n.join(stage.Orders{Role: stage.Await, Queue: asked, Jobs: many})
 	for range 3 {
-		n.join(stage.Orders{Role: stage.Work, Queue: work, Jobs: 20, Mixed: true, Takes: time.Millisecond, Lease: lease})
+		n.join(stage.Orders{Role: stage.Work, Queue: work, Jobs: 20, Mixed: true, Progress: true, Takes: time.Millisecond, Lease: lease})
 	}
 	n.join(stage.Orders{Role: stage.Produce, Queue: bulk, Jobs: many, Batch: 100, Every: 25 * time.Millisecond})
 	n.join(stage.Orders{Role: stage.Work, Queue: bulk, Jobs: 100, Lease: lease, Bare: true})
